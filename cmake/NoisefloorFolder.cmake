@@ -1,0 +1,71 @@
+# noisefloor_folder(NAME
+#   HEADERS   public headers           SOURCES   compiled files
+#   DEPENDS   folders below this one   LIBRARIES third-party targets, as target_link_libraries takes them
+#   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests)
+#
+# One library per folder: noisefloor::NAME. A folder sees its own headers and those of the folders it DEPENDS on,
+# and no others: each is offered through an include directory of its own that holds only noisefloor/NAME (a link
+# to the source). So an include of a folder that is not stated as a dependency does not compile.
+set_property(GLOBAL PROPERTY NOISEFLOOR_FOLDERS "")
+
+function(noisefloor_include_view name result)
+  set(view ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${view}/noisefloor)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/noisefloor/${name} ${view}/noisefloor/${name} SYMBOLIC)
+  set(${result} ${view} PARENT_SCOPE)
+endfunction()
+
+function(noisefloor_folder name)
+  cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+  set(target noisefloor_${name})
+  noisefloor_include_view(${name} view)
+
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:noisefloor_options>)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(noisefloor::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(${target} ${scope}
+    $<BUILD_INTERFACE:${view}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  list(TRANSFORM arg_DEPENDS PREPEND noisefloor:: OUTPUT_VARIABLE depends)
+  target_link_libraries(${target} ${scope} ${depends})
+  if(arg_LIBRARIES)
+    target_link_libraries(${target} ${arg_LIBRARIES})
+  endif()
+  install(FILES ${arg_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/noisefloor/${name})
+  set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
+
+  # Every header compiles by itself.
+  if(NOISEFLOOR_TESTS AND arg_HEADERS)
+    set(includes "")
+    foreach(header IN LISTS arg_HEADERS)
+      set(probe ${CMAKE_CURRENT_BINARY_DIR}/self_contained/${header}.cc)
+      file(CONFIGURE OUTPUT ${probe} CONTENT "#include \"noisefloor/${name}/${header}\"  // NOLINT\n")
+      list(APPEND includes ${probe})
+    endforeach()
+    add_library(${target}_headers OBJECT ${includes})
+    target_link_libraries(${target}_headers PRIVATE ${target} noisefloor_options)
+  endif()
+
+  if(NOISEFLOOR_TESTS AND arg_TESTS)
+    noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+  endif()
+endfunction()
+
+# noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry
+# the label "slow" and run with `make test-slow` only.
+function(noisefloor_test name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  include(GoogleTest)
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} noisefloor_test_support noisefloor_options GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Slow*" PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "Slow*" TEST_LIST ${name}_slow
+                       PROPERTIES LABELS slow TIMEOUT 3600)
+endfunction()

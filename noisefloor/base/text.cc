@@ -1,0 +1,59 @@
+#include "noisefloor/base/text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace noisefloor {
+namespace {
+
+// Arguments are shown back to whoever typed them: shortened, and without control characters.
+std::string quoted(std::string_view text) {
+  std::string shown = "'";
+  for (char c : text.substr(0, 40)) shown += (c >= 0x20 && c != 0x7f) ? c : '?';
+  return shown + (text.size() > 40 ? "…'" : "'");
+}
+
+Error not_a_number(std::string_view what, std::string_view kind, std::string_view text) {
+  return invalid_argument(fmt::format("{} must be {}; got {}", what, kind, quoted(text)));
+}
+
+template <class Integer>
+Result<Integer> parse_whole(std::string_view what, std::string_view kind, std::string_view text) {
+  Integer value = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) {
+    return invalid_argument(fmt::format("{} is out of range: {}", what, quoted(text)));
+  }
+  if (error != std::errc{} || rest != end) return not_a_number(what, kind, text);
+  return value;
+}
+
+}  // namespace
+
+std::optional<double> parse_finite(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+Result<double> parse_number(std::string_view what, std::string_view text) {
+  std::optional<double> value = parse_finite(text);
+  if (!value) return not_a_number(what, "a finite number", text);
+  return *value;
+}
+
+Result<std::int64_t> parse_integer(std::string_view what, std::string_view text) {
+  return parse_whole<std::int64_t>(what, "a whole number", text);
+}
+
+Result<std::uint64_t> parse_count(std::string_view what, std::string_view text) {
+  return parse_whole<std::uint64_t>(what, "a whole number, 0 or above", text);
+}
+
+}  // namespace noisefloor

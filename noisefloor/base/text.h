@@ -1,0 +1,21 @@
+// Strict reading of numbers from text. The whole text must be the number: no spaces, no unit, no leftover.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+// A finite decimal number such as "3", "-0.5" or "1e-6"; nothing else ("nan", "inf", "0x1", "1e400", "" are not).
+[[nodiscard]] std::optional<double> parse_finite(std::string_view text);
+
+// As above for an argument whose value may be shown: the error names it. `what` is the name of the argument.
+[[nodiscard]] Result<double> parse_number(std::string_view what, std::string_view text);
+[[nodiscard]] Result<std::int64_t> parse_integer(std::string_view what, std::string_view text);
+[[nodiscard]] Result<std::uint64_t> parse_count(std::string_view what, std::string_view text);
+
+}  // namespace noisefloor

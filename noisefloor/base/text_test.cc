@@ -1,0 +1,41 @@
+#include "noisefloor/base/text.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+namespace noisefloor {
+namespace {
+
+TEST(Text, ReadsFiniteNumbersExactly) {
+  EXPECT_EQ(parse_finite("0.1"), 0.1);
+  EXPECT_EQ(parse_finite("-3"), -3.0);
+  EXPECT_EQ(parse_finite("1e-6"), 1e-6);
+  EXPECT_EQ(parse_finite("5e-324"), std::numeric_limits<double>::denorm_min());
+}
+
+TEST(Text, RefusesEverythingElse) {
+  for (const char* bad : {"", " ", " 1", "1 ", "1,5", "nan", "inf", "-inf", "infinity", "1e400", "-1e400", "0x10",
+                          "1ms", "1.2.3", "--1", "e5", "one", "+1"}) {
+    EXPECT_FALSE(parse_finite(bad).has_value()) << bad;
+  }
+  EXPECT_FALSE(parse_finite(std::string("1\0", 2)).has_value());
+}
+
+TEST(Text, ErrorsNameTheArgumentAndTheText) {
+  EXPECT_EQ(parse_number("--epsilon", "1e400").error().message, "--epsilon must be a finite number; got '1e400'");
+  EXPECT_EQ(parse_count("--steps", "-1").error().message, "--steps must be a whole number, 0 or above; got '-1'");
+  EXPECT_EQ(parse_integer("--value", "9223372036854775808").error().message,
+            "--value is out of range: '9223372036854775808'");
+}
+
+TEST(Text, ErrorsAreOneShortLineWhateverTheText) {
+  std::string message = parse_number("--epsilon", std::string(100000, 'x') + "\n\x1b[2J").error().message;
+  EXPECT_LT(message.size(), 120U);
+  message = parse_number("--epsilon", "a\nb\x1b").error().message;
+  EXPECT_EQ(message, "--epsilon must be a finite number; got 'a?b?'");
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,81 @@
+#include "noisefloor/event/dp_event.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <type_traits>
+
+namespace noisefloor {
+namespace {
+
+template <class... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <class... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace
+
+bool operator==(const DpEvent& a, const DpEvent& b) { return a.node_ == b.node_ || *a.node_ == *b.node_; }
+
+Result<DpStatement> compose(const std::vector<DpStatement>& parts) {
+  if (parts.empty()) return invalid_argument("a composition needs at least one statement");
+  const DpStatement& first = parts.front();
+  std::vector<DpEvent> events;
+  events.reserve(parts.size());
+  for (const DpStatement& part : parts) {
+    if (part.adjacency != first.adjacency || part.unit != first.unit) {
+      return invalid_argument(
+          fmt::format("statements about different neighbours do not compose: {} of one {} beside {} of one {}; state "
+                      "all for the same",
+                      name_of(first.adjacency), name_of(first.unit), name_of(part.adjacency), name_of(part.unit)));
+    }
+    events.push_back(part.event);
+  }
+  if (events.size() == 1) return first;
+  return DpStatement{first.adjacency, first.unit, ComposedEvent{std::move(events)}};
+}
+
+bool contains_non_private(const DpEvent& event) {
+  return std::visit(
+      [](const auto& kind) {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr (std::is_same_v<Kind, NonPrivateEvent>) {
+          return true;
+        } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
+          return std::any_of(kind.events.begin(), kind.events.end(), contains_non_private);
+        } else if constexpr (requires { kind.event; }) {
+          return contains_non_private(kind.event);
+        } else {
+          return false;
+        }
+      },
+      event.kind());
+}
+
+std::string_view kind_name(const DpEvent& event) {
+  return std::visit(Overloaded{
+                        [](const GaussianEvent&) { return "gaussian"; },
+                        [](const LaplaceEvent&) { return "laplace"; },
+                        [](const DiscreteGaussianEvent&) { return "discrete_gaussian"; },
+                        [](const DiscreteLaplaceEvent&) { return "discrete_laplace"; },
+                        [](const SkellamEvent&) { return "skellam"; },
+                        [](const RandomizedResponseEvent&) { return "randomized_response"; },
+                        [](const ExponentialEvent&) { return "exponential"; },
+                        [](const PermuteAndFlipEvent&) { return "permute_and_flip"; },
+                        [](const EpsilonDeltaEvent&) { return "epsilon_delta"; },
+                        [](const ZcdpEvent&) { return "zcdp"; },
+                        [](const ZeroCostEvent&) { return "zero_cost"; },
+                        [](const NonPrivateEvent&) { return "non_private"; },
+                        [](const TreeAggregationEvent&) { return "tree_aggregation"; },
+                        [](const PoissonSampledEvent&) { return "poisson_sampled"; },
+                        [](const FixedSizeSampledEvent&) { return "fixed_size_sampled"; },
+                        [](const ShuffledEvent&) { return "shuffled"; },
+                        [](const SelfComposedEvent&) { return "self_composed"; },
+                        [](const ComposedEvent&) { return "composed"; },
+                    },
+                    event.kind());
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,300 @@
+#include "noisefloor/event/json.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+namespace noisefloor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// --- One description of each kind's fields, used for writing and for reading
+// -------------------------------------------
+
+// Calls visitor(name, field) for every field of an event kind, in the order of the format.
+template <class Event, class Visitor>
+void for_each_field(Event& e, Visitor&& visit) {
+  using Kind = std::remove_const_t<Event>;
+  if constexpr (std::is_same_v<Kind, GaussianEvent> || std::is_same_v<Kind, LaplaceEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+  } else if constexpr (std::is_same_v<Kind, DiscreteGaussianEvent>) {
+    visit("sigma", e.sigma);
+    visit("summands", e.summands);
+    visit("l1_sensitivity", e.l1_sensitivity);
+    visit("l2_sensitivity", e.l2_sensitivity);
+    visit("dimension", e.dimension);
+  } else if constexpr (std::is_same_v<Kind, DiscreteLaplaceEvent>) {
+    visit("scale", e.scale);
+    visit("l1_sensitivity", e.l1_sensitivity);
+  } else if constexpr (std::is_same_v<Kind, SkellamEvent>) {
+    visit("variance", e.variance);
+    visit("l1_sensitivity", e.l1_sensitivity);
+    visit("l2_sensitivity", e.l2_sensitivity);
+    visit("dimension", e.dimension);
+  } else if constexpr (std::is_same_v<Kind, RandomizedResponseEvent>) {
+    visit("epsilon", e.epsilon);
+    visit("categories", e.categories);
+  } else if constexpr (std::is_same_v<Kind, ExponentialEvent> || std::is_same_v<Kind, PermuteAndFlipEvent>) {
+    visit("epsilon", e.epsilon);
+  } else if constexpr (std::is_same_v<Kind, EpsilonDeltaEvent>) {
+    visit("epsilon", e.epsilon);
+    visit("delta", e.delta);
+  } else if constexpr (std::is_same_v<Kind, ZcdpEvent>) {
+    visit("rho", e.rho);
+    visit("delta", e.delta);
+  } else if constexpr (std::is_same_v<Kind, NonPrivateEvent>) {
+    visit("reason", e.reason);
+  } else if constexpr (std::is_same_v<Kind, TreeAggregationEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("steps", e.steps);
+  } else if constexpr (std::is_same_v<Kind, PoissonSampledEvent>) {
+    visit("sampling_rate", e.sampling_rate);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
+    visit("sample_size", e.sample_size);
+    visit("population", e.population);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, ShuffledEvent>) {
+    visit("reports", e.reports);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, SelfComposedEvent>) {
+    visit("count", e.count);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
+    visit("events", e.events);
+  } else {
+    static_assert(std::is_same_v<Kind, ZeroCostEvent>);
+  }
+}
+
+// An event of each kind with arbitrary valid fields, to be overwritten by the reader. In the order of the variant.
+std::vector<DpEvent> blank_events() {
+  const DpEvent zero = ZeroCostEvent{};
+  constexpr auto l1 = L1Sensitivity::of(1);
+  constexpr auto l2 = L2Sensitivity::of(1);
+  constexpr auto dimension = Dimension::of(1);
+  return {GaussianEvent{NoiseMultiplier::of(1)},
+          LaplaceEvent{NoiseMultiplier::of(1)},
+          DiscreteGaussianEvent{NoiseScale::of(1), Contributors::of(1), l1, l2, dimension},
+          DiscreteLaplaceEvent{NoiseScale::of(1), l1},
+          SkellamEvent{NoiseVariance::of(1), l1, l2, dimension},
+          RandomizedResponseEvent{Epsilon::of(1), Categories::of(2)},
+          ExponentialEvent{Epsilon::of(1)},
+          PermuteAndFlipEvent{Epsilon::of(1)},
+          EpsilonDeltaEvent{PrivacyLoss::of(1), Delta::of(0)},
+          ZcdpEvent{Rho::of(1), Delta::of(0)},
+          zero,
+          NonPrivateEvent{""},
+          TreeAggregationEvent{NoiseMultiplier::of(1), Steps::of(1)},
+          PoissonSampledEvent{SamplingRate::of(1), zero},
+          FixedSizeSampledEvent{Rows::of(1), Rows::of(1), zero},
+          ShuffledEvent{Rows::of(1), zero},
+          SelfComposedEvent{Steps::of(1), zero},
+          ComposedEvent{{}}};
+}
+
+// --- Writing
+// -------------------------------------------------------------------------------------------------------------
+
+Json write_event(const DpEvent& event);
+
+Json write_field(const std::string& value) { return value; }
+Json write_field(const DpEvent& event) { return write_event(event); }
+Json write_field(const std::vector<DpEvent>& events) {
+  Json list = Json::array();
+  for (const DpEvent& event : events) list.push_back(write_event(event));
+  return list;
+}
+template <class Spec>
+Json write_field(const Quantity<Spec>& quantity) {
+  return quantity.value();
+}
+
+Json write_event(const DpEvent& event) {
+  Json object = {{"kind", kind_name(event)}};
+  std::visit(
+      [&](const auto& kind) {
+        for_each_field(kind, [&](const char* name, const auto& field) { object[name] = write_field(field); });
+      },
+      event.kind());
+  return object;
+}
+
+// Bytes that are not UTF-8 (possible in a reason) are replaced rather than refused: writing never fails.
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// --- Reading
+// -------------------------------------------------------------------------------------------------------------
+
+Error bad_event(std::string_view what) { return input_data_error(fmt::format("not a valid event: {}", what)); }
+
+// Parses JSON that has no repeated keys and is not nested deeper than events can be.
+Result<Json> parse_strict(std::string_view text) {
+  // Each level of events nests objects and lists twice; the statement around them adds one.
+  constexpr std::size_t max_json_depth = 2 * kMaxEventDepth + 2;
+  std::vector<std::set<std::string>> keys;
+  bool repeated = false;
+  bool too_deep = false;
+  auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (static_cast<std::size_t>(depth) > max_json_depth) too_deep = true;
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
+    if (event == Json::parse_event_t::key && !keys.empty()) {
+      repeated |= !keys.back().insert(parsed.get<std::string>()).second;
+    }
+    return !too_deep;
+  };
+  Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
+  if (too_deep) return bad_event(fmt::format("nested deeper than {} levels", kMaxEventDepth));
+  if (json.is_discarded()) return bad_event("this is not JSON");
+  if (repeated) return bad_event("a field is given twice");
+  return json;
+}
+
+class Reader {
+ public:
+  Result<DpEvent> event(const Json& json, std::size_t depth) {
+    if (depth > kMaxEventDepth) return bad_event(fmt::format("nested deeper than {} levels", kMaxEventDepth));
+    if (++nodes_ > kMaxEventNodes) return bad_event(fmt::format("more than {} events", kMaxEventNodes));
+    if (!json.is_object()) return bad_event("an event must be an object");
+    auto kind = json.find("kind");
+    if (kind == json.end() || !kind->is_string()) return bad_event("an event needs a field \"kind\"");
+    static const std::vector<DpEvent> blanks = blank_events();
+    for (const DpEvent& blank : blanks) {
+      if (kind_name(blank) == kind->get_ref<const std::string&>()) return fill(blank, json, depth);
+    }
+    return bad_event(fmt::format("unknown kind \"{:.40}\"", kind->get_ref<const std::string&>()));
+  }
+
+ private:
+  Result<DpEvent> fill(const DpEvent& blank, const Json& json, std::size_t depth) {
+    return std::visit(
+        [&](auto kind) -> Result<DpEvent> {
+          Result<void> status = success();
+          std::size_t fields = 1;
+          for_each_field(kind, [&](const char* name, auto& field) {
+            ++fields;
+            if (!status.has_value()) return;
+            auto found = json.find(name);
+            if (found == json.end()) {
+              status = bad_event(fmt::format("{} needs a field \"{}\"", kind_name(blank), name));
+            } else {
+              status = read(*found, name, depth, field);
+            }
+          });
+          if (!status.has_value()) return std::move(status).error();
+          if (json.size() != fields) return bad_event(fmt::format("{} has an unknown field", kind_name(blank)));
+          NF_TRY_VOID(check(kind));
+          return DpEvent(std::move(kind));
+        },
+        blank.kind());
+  }
+
+  // Rules that span fields.
+  template <class Kind>
+  static Result<void> check(const Kind& kind) {
+    if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
+      if (kind.sample_size > kind.population) return bad_event("sample_size is larger than population");
+    }
+    return success();
+  }
+
+  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, double& out) {
+    if (!json.is_number()) return bad_event(fmt::format("{} must be a number", name));
+    out = json.get<double>();
+    return success();
+  }
+
+  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, std::uint64_t& out) {
+    if (!json.is_number_unsigned()) return bad_event(fmt::format("{} must be a whole number, 0 or above", name));
+    out = json.get<std::uint64_t>();
+    return success();
+  }
+
+  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, std::string& out) {
+    if (!json.is_string()) return bad_event(fmt::format("{} must be text", name));
+    out = json.get<std::string>();
+    return success();
+  }
+
+  template <class Spec>
+  static Result<void> read(const Json& json, const char* name, std::size_t depth, Quantity<Spec>& out) {
+    typename Spec::Value value{};
+    NF_TRY_VOID(read(json, name, depth, value));
+    Result<Quantity<Spec>> quantity = Quantity<Spec>::make(value);
+    if (!quantity.has_value()) return bad_event(quantity.error().message);
+    out = quantity.value();
+    return success();
+  }
+
+  Result<void> read(const Json& json, const char* /*name*/, std::size_t depth, DpEvent& out) {
+    NF_TRY(out, event(json, depth + 1));
+    return success();
+  }
+
+  Result<void> read(const Json& json, const char* name, std::size_t depth, std::vector<DpEvent>& out) {
+    if (!json.is_array()) return bad_event(fmt::format("{} must be a list", name));
+    out.clear();
+    for (const Json& element : json) {
+      NF_TRY(DpEvent one, event(element, depth + 1));
+      out.push_back(std::move(one));
+    }
+    return success();
+  }
+
+  std::size_t nodes_ = 0;
+};
+
+Result<std::string> text_field(const Json& json, const char* name) {
+  auto found = json.find(name);
+  if (found == json.end() || !found->is_string())
+    return bad_event(fmt::format("a statement needs a text \"{}\"", name));
+  return found->get<std::string>();
+}
+
+}  // namespace
+
+std::string to_json(const DpEvent& event) { return dump(write_event(event)); }
+
+std::string to_json(const DpStatement& statement) {
+  Json json = {{"noisefloor_event", kEventFormatVersion},
+               {"adjacency", name_of(statement.adjacency)},
+               {"unit", name_of(statement.unit)}};
+  json["event"] = write_event(statement.event);
+  return dump(json);
+}
+
+Result<DpEvent> parse_event(std::string_view text) {
+  NF_TRY(Json json, parse_strict(text));
+  return Reader().event(json, 1);
+}
+
+Result<DpStatement> parse_statement(std::string_view text) {
+  NF_TRY(Json json, parse_strict(text));
+  if (!json.is_object()) return bad_event("a statement must be an object");
+  auto version = json.find("noisefloor_event");
+  if (version == json.end() || !version->is_number_unsigned()) {
+    return bad_event("a statement needs the field \"noisefloor_event\", the version of the format");
+  }
+  if (*version != kEventFormatVersion) {
+    return bad_event(
+        fmt::format("format version {}; this program reads version {}", version->dump(), kEventFormatVersion));
+  }
+  NF_TRY(std::string adjacency_name, text_field(json, "adjacency"));
+  NF_TRY(std::string unit_name, text_field(json, "unit"));
+  auto event_json = json.find("event");
+  if (event_json == json.end()) return bad_event("a statement needs a field \"event\"");
+  if (json.size() != 4) return bad_event("a statement has an unknown field");
+  Result<Adjacency> adjacency = parse_adjacency(adjacency_name);
+  if (!adjacency.has_value()) return bad_event(adjacency.error().message);
+  Result<PrivacyUnit> unit = parse_privacy_unit(unit_name);
+  if (!unit.has_value()) return bad_event(unit.error().message);
+  NF_TRY(DpEvent event, Reader().event(*event_json, 1));
+  return DpStatement{adjacency.value(), unit.value(), std::move(event)};
+}
+
+}  // namespace noisefloor
