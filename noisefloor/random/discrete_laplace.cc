@@ -1,0 +1,50 @@
+#include "noisefloor/random/discrete_laplace.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "noisefloor/base/wide_int.h"
+#include "noisefloor/random/bernoulli_exp.h"
+
+namespace noisefloor {
+
+Result<DiscreteLaplace> DiscreteLaplace::create(NoiseScale scale) {
+  const double value = scale.value();
+  if (value < kMinScale || value > kMaxScale) {
+    return invalid_argument(
+        fmt::format("the scale of discrete Laplace noise must be from {} to {}; got {}", kMinScale, kMaxScale, value));
+  }
+  int exponent = 0;
+  auto numerator = static_cast<std::uint64_t>(std::ldexp(std::frexp(value, &exponent), 53));
+  exponent -= 53;  // value = numerator · 2^exponent
+  for (; exponent < 0 && numerator % 2 == 0; ++exponent) numerator /= 2;
+  if (exponent >= 0) return DiscreteLaplace(scale, numerator << exponent, 1);
+  return DiscreteLaplace(scale, numerator, std::uint64_t{1} << -exponent);
+}
+
+std::int64_t DiscreteLaplace::sample(BitStream& stream) const {
+  for (;;) {
+    // Geometric on {0, 1, …} with ratio exp(−1/numerator), as a remainder below `numerator` and a count of e-folds.
+    const std::uint64_t remainder = uniform_below(stream, numerator_);
+    if (!bernoulli_exp_up_to_one<std::uint64_t>(stream, remainder, numerator_)) continue;
+    std::uint64_t folds = 0;
+    while (bernoulli_exp_up_to_one<std::uint64_t>(stream, 1, 1)) ++folds;
+    const Uint128 geometric = Uint128{folds} * numerator_ + remainder;
+    // Its quotient by `denominator` is geometric with ratio exp(−denominator/numerator) = exp(−1/scale).
+    const std::int64_t magnitude = saturate_to_int64(static_cast<Int128>(geometric / denominator_));
+    const bool negative = fair_coin(stream);
+    if (negative && magnitude == 0) continue;  // 0 has one sign only
+    return negative ? -magnitude : magnitude;
+  }
+}
+
+std::int64_t DiscreteLaplace::quantile_of_magnitude(Confidence confidence) const {
+  // P(|X| > m) = 2 r^(m+1) / (1 + r).
+  const double ratio = std::exp(-1 / scale_.value());
+  const double tail = (1 - confidence.value()) * (1 + ratio) / 2;
+  const double m = std::ceil(-std::log(tail) * scale_.value() - 1);
+  return m > 0 ? static_cast<std::int64_t>(m) : 0;
+}
+
+}  // namespace noisefloor
