@@ -26,8 +26,9 @@ Result<void> check_range(NoiseScale sigma) {
                                       DiscreteGaussian::kMinSigma, DiscreteGaussian::kMaxSigma, value));
 }
 
-// Probabilities ∝ exp(−j²/2s²) for j = 0, 1, …, where s is sigma in units of the block width.
-std::vector<WideReal> block_probabilities(const WideReal& s) {
+// Probabilities ∝ exp(−j²/2s²) for j = 0, 1, …, where s is sigma in units of the block width. `weight_of_zero` is 1, or
+// ½ where block 0 is the number 0 alone, which has one sign and not two.
+std::vector<WideReal> block_probabilities(const WideReal& s, double weight_of_zero) {
   const WideReal inverse = 1 / (2 * s * s);
   WideReal step = exp(-inverse);  // density ratio of neighbouring block edges
   const WideReal shrink = step * step;
@@ -35,68 +36,69 @@ std::vector<WideReal> block_probabilities(const WideReal& s) {
   WideReal weight = 1;
   WideReal sum = 0;
   for (std::size_t j = 0; j < kBlocks; ++j) {
-    p.push_back(weight);
-    sum += weight;
+    p.push_back(j == 0 ? WideReal(weight_of_zero) : weight);
+    sum += p.back();
     weight *= step;
     step *= shrink;
   }
-  for (WideReal& one : p) one /= sum;
+  const WideReal normalise = 1 / sum;
+  for (WideReal& one : p) one *= normalise;
   return p;
 }
 
 }  // namespace
 
-Result<DiscreteGaussian> DiscreteGaussian::create(NoiseScale sigma) {
+Result<DiscreteGaussian> DiscreteGaussian::create(NoiseScale sigma, double margin) {
   NF_TRY_VOID(check_range(sigma));
   int width_bits = 0;
   while (std::ldexp(sigma.value(), -width_bits) >= kMaxSigmaInBlocks) ++width_bits;
-  return DiscreteGaussian(sigma, width_bits);
+  return DiscreteGaussian(sigma, width_bits, margin);
 }
 
-DiscreteGaussian::DiscreteGaussian(NoiseScale sigma, int width_bits)
+DiscreteGaussian::DiscreteGaussian(NoiseScale sigma, int width_bits, double margin)
     : sigma_(sigma),
+      margin_(margin),
       width_bits_(width_bits),
-      half_inverse_variance_(0.5 / (sigma.value() * sigma.value()) * (1 + 0x1p-50)),
-      blocks_(block_probabilities(ldexp(WideReal(sigma.value()), -width_bits))) {}
+      prefix_bits_(width_bits <= 32 ? 64 - width_bits : 63),
+      prefix_unit_(std::ldexp(1.0, -prefix_bits_)),
+      half_inverse_variance_(0.5 / (sigma.value() * sigma.value())),
+      blocks_(block_probabilities(ldexp(WideReal(sigma.value()), -width_bits), width_bits == 0 ? 0.5 : 1)) {}
 
 std::int64_t DiscreteGaussian::sample(BitStream& stream) const {
   for (;;) {
     const auto [block, negative] = blocks_.sample(stream);
-    auto magnitude = static_cast<std::int64_t>(block);
-    if (width_bits_ > 0) {
-      // One word gives the place in the block and, if that leaves enough bits, the uniform number of the rejection.
-      const std::uint64_t word = stream.next_u64();
-      const std::uint64_t low = word & ((std::uint64_t{1} << width_bits_) - 1);
-      const bool shared = width_bits_ <= 32;
-      const int known_bits = shared ? 64 - width_bits_ : 64;
-      const std::uint64_t prefix = shared ? word >> width_bits_ : stream.next_u64();
-      const std::uint64_t edge = std::uint64_t{block} << width_bits_;
-      // ratio = exp(−γ) ≥ 1 − γ with γ = low (2 edge + low) / 2σ².
-      const double gamma = static_cast<double>(low) * (2 * static_cast<double>(edge) + static_cast<double>(low)) *
-                           half_inverse_variance_;
-      const double uniform_above = std::ldexp(static_cast<double>(prefix) + 1, -known_bits) * (1 + 0x1p-50);
-      if (uniform_above > 1 - gamma * (1 + 0x1p-48)) [[unlikely]] {
-        if (!keep(stream, block, low, prefix, known_bits)) continue;
-      }
-      magnitude = static_cast<std::int64_t>(edge + low);
+    if (width_bits_ == 0) return negative ? -std::int64_t{block} : std::int64_t{block};
+
+    // One word gives the place in the block and, if that leaves enough bits, the uniform number of the rejection.
+    const std::uint64_t word = stream.next_u64();
+    const std::uint64_t prefix = width_bits_ <= 32 ? word >> width_bits_ : stream.next_u64() >> 1;
+    const auto low = static_cast<std::int64_t>(word & ((std::uint64_t{1} << width_bits_) - 1));
+    const std::int64_t edge = std::int64_t{block} << width_bits_;
+    const double uniform = static_cast<double>(static_cast<std::int64_t>(prefix)) * prefix_unit_;
+    // The ratio of densities is exp(−γ) ≥ 1 − γ; the margin is far above all roundings.
+    if (uniform + margin_ > 1 - exponent(edge, low) && !keep(stream, edge, low, prefix)) [[unlikely]] {
+      continue;
     }
-    if (negative && magnitude == 0) continue;  // 0 has one sign only
+    const std::int64_t magnitude = edge + low;
+    if (magnitude == 0 && negative) [[unlikely]] {
+      continue;  // 0 has one sign only
+    }
     return negative ? -magnitude : magnitude;
   }
 }
 
-bool DiscreteGaussian::keep(BitStream& stream, std::uint64_t block, std::uint64_t low, std::uint64_t prefix,
-                            int known_bits) const {
-  const double edge = std::ldexp(static_cast<double>(block), width_bits_);
-  const double gamma = static_cast<double>(low) * (2 * edge + static_cast<double>(low)) * half_inverse_variance_;
-  const double ratio = std::exp(-gamma);
-  constexpr double margin = 1e-12;  // above all roundings in gamma and exp, and below any gap that matters
-  if (std::ldexp(static_cast<double>(prefix) + 1, -known_bits) <= ratio - margin) return true;
-  if (std::ldexp(static_cast<double>(prefix), -known_bits) >= ratio + margin) return false;
-  const WideReal wide_edge = ldexp(WideReal(block), width_bits_);
+double DiscreteGaussian::exponent(std::int64_t edge, std::int64_t low) const {
+  return static_cast<double>(low) * static_cast<double>(2 * edge + low) * half_inverse_variance_;
+}
+
+bool DiscreteGaussian::keep(BitStream& stream, std::int64_t edge, std::int64_t low, std::uint64_t prefix) const {
+  const double ratio = std::exp(-exponent(edge, low));
+  const double uniform = static_cast<double>(static_cast<std::int64_t>(prefix)) * prefix_unit_;
+  if (uniform + margin_ <= ratio) return true;
+  if (uniform - margin_ >= ratio) return false;
   const WideReal sigma = sigma_.value();
-  const WideReal wide_ratio = exp(-(low * (2 * wide_edge + low)) / (2 * sigma * sigma));
-  return internal::decided_at_least(wide_ratio, internal::wide_uniform(stream, prefix, known_bits),
+  const WideReal wide_ratio = exp(-(WideReal(low) * (2 * WideReal(edge) + low)) / (2 * sigma * sigma));
+  return internal::decided_at_least(wide_ratio, internal::wide_uniform(stream, prefix, prefix_bits_),
                                     ldexp(WideReal(1), -220));
 }
 

@@ -25,7 +25,11 @@ class DiscreteGaussian {
   static constexpr double kMinSigma = 0x1p-6;
   static constexpr double kMaxSigma = 0x1p52;
 
-  [[nodiscard]] static Result<DiscreteGaussian> create(NoiseScale sigma);
+  // Above the resolution of 32 bits of a uniform number and above all roundings of γ (which is at most 4) and of
+  // exp(−γ): where two numbers are closer than this, 320 bits decide. Tests widen it.
+  static constexpr double kMargin = 0x1p-31;
+
+  [[nodiscard]] static Result<DiscreteGaussian> create(NoiseScale sigma, double margin = kMargin);
 
   [[nodiscard]] std::int64_t sample(BitStream& stream) const;
   void fill(BitStream& stream, std::span<std::int64_t> out) const;
@@ -33,16 +37,20 @@ class DiscreteGaussian {
   [[nodiscard]] NoiseScale sigma() const { return sigma_; }
 
  private:
-  DiscreteGaussian(NoiseScale sigma, int width_bits);
+  DiscreteGaussian(NoiseScale sigma, int width_bits, double margin);
 
-  // Whether the place `low` of block `block` is kept, given the first bits of a uniform number: decides what the quick
-  // bound in sample() does not.
-  [[nodiscard]] bool keep(BitStream& stream, std::uint64_t block, std::uint64_t low, std::uint64_t prefix,
-                          int known_bits) const;
+  // γ for the place `low` in the block that begins at `edge`: the place is kept with probability exp(−γ).
+  [[nodiscard]] double exponent(std::int64_t edge, std::int64_t low) const;
+
+  // Whether it is kept, given the first bits of a uniform number: decides what the quick bound in sample() does not.
+  [[nodiscard]] bool keep(BitStream& stream, std::int64_t edge, std::int64_t low, std::uint64_t prefix) const;
 
   NoiseScale sigma_;
+  double margin_;
   int width_bits_;
-  double half_inverse_variance_;  // 1/2σ², rounded up
+  int prefix_bits_;     // bits of the uniform number that are drawn at first
+  double prefix_unit_;  // 2^-prefix_bits
+  double half_inverse_variance_;
   internal::AliasTable blocks_;
 };
 

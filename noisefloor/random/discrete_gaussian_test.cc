@@ -104,6 +104,16 @@ TEST(DiscreteGaussian, LowBitsFollowTheDensityWithinABlock) {
   EXPECT_LT(testing::chi_square_p_value(counts, draws, 0, 7, [](std::int64_t) { return 1.0 / 8; }), kAlpha);
 }
 
+// With a wide margin every draw is decided by 320 bits, which otherwise happens once in 10^9. Detects sigma off by 5 %.
+TEST(DiscreteGaussian, TheWideDecisionHasTheExactLawToo) {
+  const double sigma = 40;
+  const DiscreteGaussian law = DiscreteGaussian::create(scale(sigma), 2).value();
+  ReplayRandom stream = ReplayRandom::create(7).value();
+  const auto sampler = [&] { return law.sample(stream); };
+  EXPECT_GT(p_value(sampler, sigma, 60'000), kAlpha);
+  EXPECT_LT(p_value(sampler, sigma * 1.05, 60'000), kAlpha);
+}
+
 TEST(DiscreteGaussian, FillIsTheSameStreamAsSample) {
   const DiscreteGaussian law = DiscreteGaussian::create(scale(1000)).value();
   ReplayRandom a = ReplayRandom::create(5).value();

@@ -19,7 +19,7 @@ std::size_t table_size(double v) {
   return static_cast<std::size_t>(x);
 }
 
-// P(|X| = x), with 0 counted half as the sign of 0 is drawn too: proportional to I_x(v).
+// P(|X| = x): proportional to I_0(v) at 0 and to 2 I_x(v) elsewhere.
 std::vector<WideReal> magnitude_probabilities(double v) {
   // Miller's backward recurrence I_{x−1} = I_{x+1} + (2x/v) I_x, started far enough out that the start is forgotten.
   const std::size_t size = table_size(v);
@@ -33,11 +33,12 @@ std::vector<WideReal> magnitude_probabilities(double v) {
     above = here;
     here = below;
     if (x <= size) {
-      p[x - 1] = here;
-      sum += here;
+      p[x - 1] = x == 1 ? here / 2 : here;
+      sum += p[x - 1];
     }
   }
-  for (WideReal& one : p) one /= sum;
+  const WideReal normalise = 1 / sum;
+  for (WideReal& one : p) one *= normalise;
   return p;
 }
 
@@ -62,11 +63,9 @@ Skellam::Skellam(NoiseVariance variance, int parts_bits)
 
 std::int64_t Skellam::sample(BitStream& stream) const {
   std::int64_t sum = 0;
-  for (int part = 0; part < 1 << parts_bits_;) {
+  for (int part = 0; part < 1 << parts_bits_; ++part) {
     const auto [magnitude, negative] = magnitudes_.sample(stream);
-    if (negative && magnitude == 0) continue;  // 0 has one sign only
     sum += negative ? -std::int64_t{magnitude} : std::int64_t{magnitude};
-    ++part;
   }
   return sum;
 }
