@@ -1,0 +1,66 @@
+#include "noisefloor/mechanisms/lattice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace noisefloor {
+namespace {
+
+// Steps to a sensitivity, for one dimension and at most: 2^-32 of rounding is lost in nobody's noise.
+constexpr int kSensitivityBits = 32;
+constexpr int kMaxSensitivityBits = 52;
+constexpr int kMinSensitivityBits = 20;
+// Noise of up to 2^50 steps leaves room for its tail in 64 bits.
+constexpr double kMaxScale = 0x1p50;
+
+// The smallest whole number t with sensitivity / t ≤ ε. A fused multiply-add rounds once, so that its sign is exact.
+double whole_scale(double sensitivity, double epsilon) {
+  double t = std::max(1.0, std::ceil(sensitivity / epsilon));
+  while (std::fma(t, epsilon, -sensitivity) < 0) t += 1;
+  return t;
+}
+
+}  // namespace
+
+int floor_log2(double value) {
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  return exponent - 1;
+}
+
+double Lattice::step() const { return std::ldexp(1.0, exponent_); }
+
+Int128 Lattice::nearest(double value) const {
+  constexpr double limit = 0x1p100;
+  if (std::isnan(value)) return 0;
+  return static_cast<Int128>(std::clamp(std::rint(std::ldexp(value, -exponent_)), -limit, limit));
+}
+
+double Lattice::to_real(Int128 point) const { return std::ldexp(static_cast<double>(point), exponent_); }
+
+Result<LaplaceOnLattice> laplace_on_lattice(L1Sensitivity sensitivity, Epsilon epsilon, Dimension dimension) {
+  const double d = static_cast<double>(dimension.value());
+  const int dimension_bits = dimension.value() == 1 ? 0 : floor_log2(d) + 1;
+  int bits = std::min(kSensitivityBits + dimension_bits, kMaxSensitivityBits);
+  // A finer grid needs more steps of noise: give way where ε is small.
+  while (std::ldexp(1.0, bits + 1) / epsilon.value() > kMaxScale) --bits;
+  if (bits < kMinSensitivityBits + dimension_bits) {
+    return invalid_argument(fmt::format("epsilon {} is too small for exact noise in {} dimension{}: use a larger one",
+                                        epsilon.value(), dimension.value(), dimension.value() == 1 ? "" : "s"));
+  }
+  const int exponent = floor_log2(sensitivity.value()) - bits;
+  if (exponent < -1022) {
+    return invalid_argument(
+        fmt::format("sensitivity {} is too small for a grid: state the answer in smaller units", sensitivity.value()));
+  }
+  // Rounding one coordinate moves a difference to less than one step more, hence to at most the next whole number.
+  const double exact = std::ldexp(sensitivity.value(), -exponent);
+  const double steps = std::ceil(exact) + (dimension.value() == 1 ? 0 : d);
+  NF_TRY(const L1Sensitivity lattice_sensitivity, L1Sensitivity::make(steps));
+  NF_TRY(const NoiseScale scale, NoiseScale::make(whole_scale(steps, epsilon.value())));
+  return LaplaceOnLattice{Lattice(exponent), lattice_sensitivity, scale};
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,50 @@
+// Answers on a grid of a power of two, and noise in whole steps of it.
+//
+// Floating-point noise betrays the true answer by its low-order bits (Mironov 2012). So an answer is first rounded to
+// the grid g·ℤ, then integer noise from an exact sampler is added; what comes out is a multiple of g whatever the data
+// are. The grid depends on public parameters alone. Rounding moves an answer by at most g/2 and a scalar's sensitivity
+// up to the next whole number of steps; both are stated where they matter.
+#pragma once
+
+#include <cstdint>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/base/wide_int.h"
+
+namespace noisefloor {
+
+class Lattice {
+ public:
+  // The grid of step 2^exponent.
+  explicit Lattice(int exponent) : exponent_(exponent) {}
+
+  [[nodiscard]] double step() const;
+
+  // The nearest point, in steps. NaN becomes 0 and what is beyond ±2^100 steps saturates: never an error, since errors
+  // would depend on the data.
+  [[nodiscard]] Int128 nearest(double value) const;
+
+  // The double nearest to a point.
+  [[nodiscard]] double to_real(Int128 point) const;
+
+ private:
+  int exponent_;
+};
+
+// Discrete Laplace noise on a lattice that gives ε-DP: noise of `scale` steps for answers that move by at most
+// `sensitivity` steps. Both are whole numbers with sensitivity / scale ≤ ε, and above ε (1 − 2^-20).
+struct LaplaceOnLattice {
+  Lattice lattice;
+  L1Sensitivity sensitivity;
+  NoiseScale scale;
+};
+
+// Refused if ε is so small that no grid fits.
+[[nodiscard]] Result<LaplaceOnLattice> laplace_on_lattice(L1Sensitivity sensitivity, Epsilon epsilon,
+                                                          Dimension dimension);
+
+// The exponent of the largest power of two that is at most `value`. Requires a finite value above 0.
+[[nodiscard]] int floor_log2(double value);
+
+}  // namespace noisefloor

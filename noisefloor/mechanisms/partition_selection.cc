@@ -1,0 +1,112 @@
+#include "noisefloor/mechanisms/partition_selection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <cmath>
+
+#include "noisefloor/base/check.h"
+
+namespace noisefloor {
+namespace {
+
+// P(X ≥ m) of the discrete Laplace law with ratio r, for any whole m.
+double laplace_tail(double r, double m) { return m > 0 ? std::pow(r, m) / (1 + r) : 1 - std::pow(r, 1 - m) / (1 + r); }
+
+// P(X = k) of the discrete Laplace law conditioned on |X| ≤ k: the probability that one unit alone is kept.
+double truncated_end(double r, double k) { return (1 - r) * std::pow(r, k) / (1 + r - 2 * std::pow(r, k + 1)); }
+
+// P(N(0, 1) ≥ x).
+double normal_tail(double x) { return std::erfc(x / std::sqrt(2.0)) / 2; }
+
+// Probabilities that are compared with δ are computed with errors below this, relatively.
+constexpr double kSafety = 1 - 1e-9;
+
+}  // namespace
+
+std::string_view name_of(PartitionRule rule) {
+  switch (rule) {
+    case PartitionRule::kTruncatedGeometric:
+      return "truncated-geometric";
+    case PartitionRule::kLaplace:
+      return "laplace";
+    case PartitionRule::kGaussian:
+      return "gaussian";
+  }
+  NF_UNREACHABLE("a partition rule outside the closed list");
+}
+
+Result<PartitionSelection> PartitionSelection::create(Epsilon epsilon, Delta delta, std::uint64_t max_partitions,
+                                                      PartitionRule rule, PrivacyUnit unit) {
+  if (delta.value() == 0) return invalid_argument("partition selection needs a delta above 0; got 0");
+  if (max_partitions == 0) return invalid_argument("a unit is in at least one partition; got a maximum of 0");
+  NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.value()));
+  PartitionSelection selection(rule, {Adjacency::kAddRemove, unit, EpsilonDeltaEvent{loss, delta}});
+  const double partitions = static_cast<double>(max_partitions);
+
+  if (rule == PartitionRule::kGaussian) {
+    // Half of δ for the noise on the counts that both neighbours have, half for groups that only one of them has.
+    const Neighbours neighbours{Adjacency::kAddRemove, unit, Rows::of(1)};
+    NF_TRY(const Sensitivity sensitivity, Sensitivity::of_vector(neighbours, partitions, std::sqrt(partitions)));
+    NF_TRY(const Delta half, Delta::make(delta.value() / 2));
+    NF_TRY(const Dimension dimension, Dimension::make(max_partitions));
+    NF_TRY(selection.gaussian_, GaussianMechanism::create(sensitivity, epsilon, half, dimension));
+    const double tail = delta.value() / (2 * partitions) * kSafety;
+    selection.threshold_ = 1 + selection.gaussian_->sigma() * std::sqrt(2.0) * boost::math::erfc_inv(2 * tail) +
+                           2 * selection.gaussian_->lattice().step();
+    return selection;
+  }
+
+  // The share of one group: composition over the groups of a unit adds up to (ε, δ).
+  const double group_epsilon = std::nextafter(epsilon.value() / partitions, 0);
+  const double group_delta = delta.value() / partitions * kSafety;
+  double scale = 1 / group_epsilon;
+  while (std::fma(scale, group_epsilon, -1) < 0) scale = std::nextafter(scale, HUGE_VAL);
+  NF_TRY(const NoiseScale noise_scale, NoiseScale::make(scale));
+  NF_TRY(selection.laplace_, DiscreteLaplace::create(noise_scale));
+  const double r = std::exp(-1 / scale);
+  if (rule == PartitionRule::kLaplace) {
+    // 1 + noise ≥ threshold with probability at most δ.
+    double above = std::max(1.0, std::floor(std::log(1 / (group_delta * (1 + r))) * scale));
+    while (laplace_tail(r, above) > group_delta) above += 1;
+    selection.threshold_ = 1 + above;
+  } else {
+    double k = std::max(0.0, std::floor(std::log((1 - r) / (group_delta * (1 + r)) + 2 * r / (1 + r)) * scale) - 2);
+    while (truncated_end(r, k) > group_delta) k += 1;
+    selection.truncation_ = static_cast<std::int64_t>(k);
+    selection.threshold_ = k + 1;
+  }
+  return selection;
+}
+
+bool PartitionSelection::keep(std::uint64_t units, BitStream& stream) const {
+  if (units == 0) return false;
+  const double count = static_cast<double>(std::min<std::uint64_t>(units, std::uint64_t{1} << 52));
+  if (gaussian_) return gaussian_->noised(count, stream) >= threshold_;
+  if (rule_ == PartitionRule::kTruncatedGeometric) {
+    for (;;) {
+      const std::int64_t noise = laplace_->sample(stream);
+      if (noise <= truncation_ && noise >= -truncation_) return count + static_cast<double>(noise) >= threshold_;
+    }
+  }
+  return count + static_cast<double>(laplace_->sample(stream)) >= threshold_;
+}
+
+double PartitionSelection::keep_probability(std::uint64_t units) const {
+  if (units == 0) return 0;
+  const double need = threshold_ - static_cast<double>(units);
+  if (gaussian_) return normal_tail(need / gaussian_->sigma());
+  const double r = std::exp(-1 / laplace_->scale().value());
+  if (rule_ == PartitionRule::kLaplace) return laplace_tail(r, need);
+  const double k = static_cast<double>(truncation_);
+  if (need <= -k) return 1;
+  const double beyond = laplace_tail(r, k + 1);
+  return (laplace_tail(r, need) - beyond) / (1 - 2 * beyond);
+}
+
+std::uint64_t PartitionSelection::typical_threshold() const {
+  return static_cast<std::uint64_t>(std::ceil(threshold_));
+}
+
+}  // namespace noisefloor

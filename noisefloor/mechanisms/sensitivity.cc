@@ -1,0 +1,99 @@
+#include "noisefloor/mechanisms/sensitivity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace noisefloor {
+namespace {
+
+Result<void> check_neighbours(Neighbours neighbours) {
+  if (neighbours.unit == PrivacyUnit::kRow && neighbours.rows_per_unit.value() != 1) {
+    return invalid_argument(fmt::format("a row contributes one row; got {}. For more rows per unit protect persons",
+                                        neighbours.rows_per_unit.value()));
+  }
+  return success();
+}
+
+double rows_of(Neighbours neighbours) { return static_cast<double>(neighbours.rows_per_unit.value()); }
+
+// Rounded up, so that no rounding makes a sensitivity too small.
+double up(double value) { return std::nextafter(value, HUGE_VAL); }
+
+Result<void> check_public_rows(Neighbours neighbours, std::string_view query) {
+  if (neighbours.adjacency == Adjacency::kReplaceOne) return success();
+  return invalid_argument(
+      fmt::format("the {} has no useful sensitivity under add-remove, where the number of rows is private. Release a "
+                  "sum and a count, or "
+                  "use replace-one with a public number of rows",
+                  query));
+}
+
+}  // namespace
+
+Result<Bounds> Bounds::make(double lower, double upper) {
+  if (!std::isfinite(lower) || !std::isfinite(upper) || !(lower < upper) || !std::isfinite(upper - lower)) {
+    return invalid_argument(
+        fmt::format("bounds must be finite numbers with lower < upper; got [{}, {}]", lower, upper));
+  }
+  return Bounds(lower, upper);
+}
+
+double Bounds::largest_magnitude() const { return std::max(std::fabs(lower_), std::fabs(upper_)); }
+
+double Bounds::clamp(double value) const { return std::clamp(std::isnan(value) ? 0.0 : value, lower_, upper_); }
+
+Result<Sensitivity> Sensitivity::of_scalar(Neighbours neighbours, double change) {
+  return of_vector(neighbours, change, change);
+}
+
+Result<Sensitivity> Sensitivity::of_vector(Neighbours neighbours, double l1, double l2) {
+  NF_TRY_VOID(check_neighbours(neighbours));
+  NF_TRY(const L1Sensitivity norm1, L1Sensitivity::make(l1));
+  NF_TRY(const L2Sensitivity norm2, L2Sensitivity::make(l2));
+  return Sensitivity{neighbours, norm1, norm2};
+}
+
+Result<Sensitivity> count_sensitivity(Neighbours neighbours) {
+  return Sensitivity::of_scalar(neighbours, rows_of(neighbours));
+}
+
+Result<Sensitivity> sum_sensitivity(Neighbours neighbours, Bounds bounds) {
+  const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
+  return Sensitivity::of_scalar(neighbours,
+                                rows_of(neighbours) * (replace ? bounds.width() : bounds.largest_magnitude()));
+}
+
+Result<Sensitivity> mean_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
+  NF_TRY_VOID(check_public_rows(neighbours, "mean"));
+  return Sensitivity::of_scalar(neighbours,
+                                up(rows_of(neighbours) * bounds.width() / static_cast<double>(rows.value())));
+}
+
+Result<Sensitivity> variance_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
+  NF_TRY_VOID(check_public_rows(neighbours, "variance"));
+  // (b − a)² (n − 1)/n² for one row and the 1/n variance; (b − a)²/n bounds that and the 1/(n − 1) variance as well.
+  const double width = bounds.width();
+  return Sensitivity::of_scalar(neighbours,
+                                up(rows_of(neighbours) * width * width / static_cast<double>(rows.value())));
+}
+
+Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t bins_per_row) {
+  const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
+  const double m = rows_of(neighbours);
+  const double k = static_cast<double>(bins_per_row) * (replace ? 2 : 1);
+  return Sensitivity::of_vector(neighbours, m * k, up(m * std::sqrt(k)));
+}
+
+Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds) {
+  return Sensitivity::of_scalar(neighbours, bounds.width());
+}
+
+Result<Sensitivity> clipped_gradient_sensitivity(Neighbours neighbours, ClipNorm clip, Dimension dimension) {
+  const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
+  const double l2 = rows_of(neighbours) * clip.value() * (replace ? 2 : 1);
+  return Sensitivity::of_vector(neighbours, up(l2 * std::sqrt(static_cast<double>(dimension.value()))), l2);
+}
+
+}  // namespace noisefloor
