@@ -103,8 +103,9 @@ Result<GaussianMechanism> GaussianMechanism::on_lattice(const Neighbours& neighb
   NF_TRY(const NoiseScale sigma, NoiseScale::make(std::nextafter(multiplier.value() * l2_steps, HUGE_VAL)));
   NF_TRY(DiscreteGaussian noise, DiscreteGaussian::create(sigma));
   NF_TRY(const L2Sensitivity l2, L2Sensitivity::make(l2_steps));
+  const double root = std::sqrt(static_cast<double>(dimension.value()));
   NF_TRY(const L1Sensitivity l1,
-         L1Sensitivity::make(std::nextafter(l2_steps * std::sqrt(static_cast<double>(dimension.value())), HUGE_VAL)));
+         L1Sensitivity::make(dimension.value() == 1 ? l2_steps : std::nextafter(l2_steps * root, HUGE_VAL)));
   DpStatement statement{neighbours.adjacency, neighbours.unit,
                         DiscreteGaussianEvent{sigma, Contributors::of(1), l1, l2, dimension}};
   return GaussianMechanism(lattice, std::move(noise), dimension, std::move(statement));

@@ -1,0 +1,102 @@
+#include "noisefloor/cli/app.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/cli/completion.h"
+#include "noisefloor/cli/mechanism_command.h"
+#include "version.h"
+
+namespace noisefloor::cli {
+namespace {
+
+constexpr const char* kFooter = R"(Examples:
+  noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
+  noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
+  noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
+  source <(noisefloor completion bash)
+
+Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted (nothing released), 4 input data,
+5 input/output, 6 verification failed, 7 peer or protocol.)";
+
+int fail(const Error& error) {
+  fmt::print(stderr, "noisefloor: {}\n", error.message);
+  return exit_code(error.code);
+}
+
+int print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return 0;
+  return fail(io_error("standard output could not be written"));
+}
+
+// CLI11 phrases its errors well but over several lines at times.
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The first word that stands where a command is due and is none. CLI11 would only say that a command is missing.
+std::optional<Error> unknown_command(const CLI::App& app, int argc, char** argv) {
+  const CLI::App* place = &app;
+  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
+    const auto commands = place->get_subcommands([](const CLI::App*) { return true; });
+    if (commands.empty()) return std::nullopt;
+    const CLI::App* next = nullptr;
+    std::string known;
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == argv[i]) next = command;
+      known += (known.empty() ? "" : ", ") + command->get_name();
+    }
+    if (next == nullptr)
+      return invalid_argument(fmt::format("there is no command '{:.40}'; there are: {}", argv[i], known));
+    place = next;
+  }
+  return std::nullopt;
+}
+
+int run_checked(int argc, char** argv) {
+  CLI::App app("Learn from private data with a stated, enforced and checkable privacy budget.", "noisefloor");
+  app.set_version_flag("--version", std::string("noisefloor ") + NOISEFLOOR_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  Action action;
+  add_mechanism_command(app, action);
+  std::string shell;
+  CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
+  completion->add_option("shell", shell, "bash, zsh or fish")->required();
+
+  if (const std::optional<Error> error = unknown_command(app, argc, argv)) return fail(*error);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // --help, --version
+    return app.exit(done) == 0 ? print("") : exit_code(ErrorCode::kInternal);
+  } catch (const CLI::ParseError& error) {
+    return fail(invalid_argument(first_line(error.what()) + " (--help shows what is possible)"));
+  }
+
+  if (completion->parsed()) {
+    const Result<std::string> script = completion_script(app, shell);
+    return script.has_value() ? print(script.value()) : fail(script.error());
+  }
+  const Result<Report> report = action.run();
+  if (!report.has_value()) return fail(report.error());
+  return print(action.json ? report.value().as_json() : report.value().as_text());
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  try {
+    return run_checked(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail(internal_error("out of memory"));
+  } catch (const std::exception&) {
+    // What a library says might quote data: it is not shown.
+    return fail(internal_error("an unexpected failure inside noisefloor; please report it"));
+  }
+}
+
+}  // namespace noisefloor::cli

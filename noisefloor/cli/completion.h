@@ -1,0 +1,15 @@
+// Shell completion, generated from the commands and options that the program really has.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor::cli {
+
+// The script for "bash", "zsh" or "fish".
+[[nodiscard]] Result<std::string> completion_script(const CLI::App& app, std::string_view shell);
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,70 @@
+// Options that several commands share, as text until a command asks for them: so that every bad value gets the same
+// clear error.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/cli/report.h"
+#include "noisefloor/mechanisms/sensitivity.h"
+#include "noisefloor/random/bit_stream.h"
+
+namespace noisefloor::cli {
+
+// How a command hands its work to the program: parsing fills the options, then `run` is called.
+struct Action {
+  std::function<Result<Report>()> run;
+  bool json = false;
+};
+
+struct PrivacyOptions {
+  std::string epsilon;
+  std::string delta = "0";
+  std::string adjacency = "add-remove";
+  std::string unit = "row";
+  std::string rows_per_unit = "1";
+  std::string confidence = "0.95";
+  std::string replay_seed;
+
+  enum class Wants : std::uint8_t { kEpsilon, kEpsilonDelta, kEpsilonOptionalDelta };
+  enum class Neighbouring : std::uint8_t { kAny, kFixed };  // fixed: the mechanism implies adjacency and rows per unit
+  void add_to(CLI::App& command, Wants wants, Neighbouring neighbouring = Neighbouring::kAny);
+
+  [[nodiscard]] Result<Epsilon> get_epsilon() const;
+  [[nodiscard]] Result<Delta> get_delta() const;
+  [[nodiscard]] Result<Neighbours> get_neighbours() const;
+  [[nodiscard]] Result<PrivacyUnit> get_unit() const { return parse_privacy_unit(unit); }
+  [[nodiscard]] Result<Confidence> get_confidence() const;
+
+  // Calls use(source) with a SecureRandom, or with a ReplayRandom if --replay-seed was given.
+  template <class Use>
+  [[nodiscard]] Result<Report> with_source(const Use& use) const {
+    if (replay_seed.empty()) {
+      NF_TRY(SecureRandom secure, SecureRandom::create());
+      return use(secure);
+    }
+    NF_TRY(const std::uint64_t seed, get_seed());
+    NF_TRY(ReplayRandom replay, ReplayRandom::create(seed));
+    return use(replay);
+  }
+
+ private:
+  [[nodiscard]] Result<std::uint64_t> get_seed() const;
+};
+
+// A private number that was given as an argument: errors do not show it.
+[[nodiscard]] Result<double> parse_private_number(std::string_view what, const std::string& text);
+[[nodiscard]] Result<std::int64_t> parse_private_integer(std::string_view what, const std::string& text);
+
+// "low=12000,high=35" or "12000,35": names are optional. `what` names the option in errors. Values are private and not
+// shown.
+struct NamedNumbers {
+  std::vector<std::string> names;
+  std::vector<double> numbers;
+};
+[[nodiscard]] Result<NamedNumbers> parse_named_numbers(std::string_view what, const std::string& text);
+
+}  // namespace noisefloor::cli

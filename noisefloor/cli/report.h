@@ -1,0 +1,45 @@
+// What a command has to say: one JSON object for programs, a short table for people. Nothing is printed before a
+// command succeeds, so that standard output stays empty on every error.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/event/dp_event.h"
+
+namespace noisefloor::cli {
+
+class Report {
+ public:
+  explicit Report(std::string title) : title_(std::move(title)) {}
+
+  // A field of the JSON object.
+  template <class T>
+  void set(const char* key, T&& value) {
+    json_[key] = std::forward<T>(value);
+  }
+  // A line of the table.
+  void line(std::string label, std::string text) { lines_.emplace_back(std::move(label), std::move(text)); }
+  // A sentence below the table.
+  void remark(std::string text) { remarks_.push_back(std::move(text)); }
+
+  // The statement of what was done, with adjacency and unit, in both forms.
+  void state(const DpStatement& statement);
+
+  [[nodiscard]] std::string as_json() const;
+  [[nodiscard]] std::string as_text() const;
+
+ private:
+  std::string title_;
+  nlohmann::ordered_json json_;
+  std::vector<std::pair<std::string, std::string>> lines_;
+  std::vector<std::string> remarks_;
+};
+
+// A number for people: at most 10 significant digits.
+[[nodiscard]] std::string shown(double value);
+
+}  // namespace noisefloor::cli
