@@ -1,0 +1,71 @@
+# The commands of a developer's day. Each installs what it needs (scripts/bootstrap) and builds what it runs.
+.PHONY: help demo test test-slow test-asan test-tsan bench lint format fuzz clean
+.DEFAULT_GOAL := help
+
+EXAMPLES := private_mean hospital_count engagement category_choice
+SOURCES = $(shell git ls-files '*.h' '*.cc')
+FUZZ_SECONDS ?= 60
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: ## build, then show private answers next to the true ones
+	@scripts/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target noisefloor_program noisefloor_examples
+	@for example in $(EXAMPLES); do build/release/examples/$$example || exit 1; done
+	@echo 'Ask your own question:'
+	@echo '  build/release/noisefloor/cli/noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5'
+	@echo '  build/release/noisefloor/cli/noisefloor mechanism --help'
+
+test: ## build and run all tests but the slow ones
+	@scripts/bootstrap test
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev
+	@ctest --preset dev
+
+test-slow: ## the statistical and soak tests that take minutes
+	@scripts/bootstrap test
+	@cmake --preset dev >/dev/null
+	@cmake --build --preset dev
+	@ctest --preset slow
+
+test-asan: ## tests under the address and undefined-behaviour sanitizers
+	@scripts/bootstrap test
+	@cmake --preset asan >/dev/null
+	@cmake --build --preset asan
+	@ctest --preset asan
+
+test-tsan: ## tests under the thread sanitizer
+	@scripts/bootstrap test
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan
+	@ctest --preset tsan
+
+bench: ## measure, with the answers checked; JSON in build/bench/
+	@scripts/bootstrap bench
+	@cmake --preset bench >/dev/null
+	@cmake --build --preset bench
+	@build/bench/bench/random_bench --benchmark_out=build/bench/random.json --benchmark_out_format=json
+
+lint: ## format check, clang-tidy, and rules of the house
+	@scripts/bootstrap lint
+	@clang-format-14 --dry-run --Werror $(SOURCES)
+	@scripts/check_rules
+	@cmake --preset clang >/dev/null
+	@run-clang-tidy-14 -quiet -p build/clang '^$(CURDIR)/(noisefloor|examples|tests)/' 2>/dev/null
+
+format: ## format all sources in place
+	@scripts/bootstrap lint
+	@clang-format-14 -i $(SOURCES)
+
+fuzz: ## run each fuzzer for FUZZ_SECONDS (60)
+	@scripts/bootstrap fuzz
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz
+	@for fuzzer in build/fuzz/fuzz/*_fuzzer; do \
+	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
+	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $$corpus fuzz/seeds/$$(basename $$fuzzer) || exit 1; done
+
+clean: ## remove everything that was built
+	@rm -rf build
