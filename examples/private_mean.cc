@@ -25,6 +25,7 @@ std::vector<double> make_records() {
   std::vector<float> noise(kParties);
   fill_gaussian(source, noise, 0.25F);
   std::vector<double> records;
+  records.reserve(noise.size());
   for (float n : noise) records.push_back(0.7 + static_cast<double>(n));
   return records;
 }

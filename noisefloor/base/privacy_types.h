@@ -129,8 +129,10 @@ using Confidence = Quantity<spec::Confidence>;
 using Rows = Quantity<spec::Rows>;
 using Steps = Quantity<spec::Steps>;
 using Dimension = Quantity<spec::Dimension>;
+inline constexpr Dimension kScalar = Dimension::of(1);
 using Contributors = Quantity<spec::Contributors>;
 using Categories = Quantity<spec::Categories>;
+inline constexpr Categories kTwoCategories = Categories::of(2);
 
 // Which data sets count as neighbours: they differ by
 enum class Adjacency : std::uint8_t {

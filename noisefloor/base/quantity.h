@@ -38,7 +38,7 @@ class Quantity {
 
   [[nodiscard]] constexpr Value value() const { return value_; }
 
-  friend constexpr auto operator<=>(const Quantity&, const Quantity&) = default;
+  friend constexpr auto operator<=>(const Quantity&, const Quantity&) = default;  // NOLINT(modernize-use-nullptr)
 
  private:
   explicit constexpr Quantity(Value value) : value_(value) {}

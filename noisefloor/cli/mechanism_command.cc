@@ -157,7 +157,7 @@ Result<Report> run_gaussian(const NumberOptions& o) {
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const GaussianCalibration calibration, parse_calibration(o.calibration));
   NF_TRY(const GaussianMechanism gaussian,
-         GaussianMechanism::create(sensitivity, epsilon, delta, Dimension::of(1), calibration));
+         GaussianMechanism::create(sensitivity, epsilon, delta, kScalar, calibration));
   return o.privacy.with_source([&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, gaussian.release(answer, source));
     Report report = begin("gaussian", "Gaussian mechanism", o.privacy);

@@ -34,12 +34,12 @@ enum class GaussianCalibration : std::uint8_t {
 class GaussianMechanism {
  public:
   [[nodiscard]] static Result<GaussianMechanism> create(
-      const Sensitivity& sensitivity, Epsilon epsilon, Delta delta, Dimension dimension = Dimension::of(1),
+      const Sensitivity& sensitivity, Epsilon epsilon, Delta delta, Dimension dimension = kScalar,
       GaussianCalibration calibration = GaussianCalibration::kAnalytic);
 
   // Noise given by its multiplier σ/Δ₂ instead of a target, for accounting by the event.
   [[nodiscard]] static Result<GaussianMechanism> create(const Sensitivity& sensitivity, NoiseMultiplier multiplier,
-                                                        Dimension dimension = Dimension::of(1));
+                                                        Dimension dimension = kScalar);
 
   // Requires dimension 1.
   template <RandomSource Source>

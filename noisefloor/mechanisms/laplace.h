@@ -24,7 +24,7 @@ namespace noisefloor {
 class LaplaceMechanism {
  public:
   [[nodiscard]] static Result<LaplaceMechanism> create(const Sensitivity& sensitivity, Epsilon epsilon,
-                                                       Dimension dimension = Dimension::of(1));
+                                                       Dimension dimension = kScalar);
 
   // Requires dimension 1.
   template <RandomSource Source>

@@ -26,7 +26,7 @@ Result<QuantileMechanism> QuantileMechanism::create(Neighbours neighbours, Bound
   const double change = neighbours.adjacency == Adjacency::kReplaceOne ? 1 : std::max(level, 1 - level);
   NF_TRY(const Sensitivity sensitivity,
          Sensitivity::of_scalar(neighbours, change * static_cast<double>(neighbours.rows_per_unit.value())));
-  NF_TRY(const LaplaceOnLattice ranks, laplace_on_lattice(sensitivity.l1, epsilon, Dimension::of(1)));
+  NF_TRY(const LaplaceOnLattice ranks, laplace_on_lattice(sensitivity.l1, epsilon, kScalar));
   const Lattice grid(floor_log2(bounds.width()) - kGridBits);
   // Positions on the grid must be exact in 100 bits, whatever the bounds.
   if (grid.step() == 0 || bounds.largest_magnitude() / grid.step() > 0x1p90) {

@@ -20,7 +20,7 @@ namespace noisefloor {
 
 class RandomizedResponse {
  public:
-  [[nodiscard]] static Result<RandomizedResponse> create(Epsilon epsilon, Categories categories = Categories::of(2),
+  [[nodiscard]] static Result<RandomizedResponse> create(Epsilon epsilon, Categories categories = kTwoCategories,
                                                          PrivacyUnit unit = PrivacyUnit::kPerson);
 
   // Requires truth < categories.

@@ -119,6 +119,7 @@ struct Kernel {
   void (*add)(const Block& block, float twice_sigma, float* first, float* second);
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define NF_KERNEL(name, attribute)                                                                      \
   attribute bool square_radii_##name(Block& block) { return square_radii(block); }                      \
   attribute void fill_##name(const Block& __restrict block, float twice_sigma, float* __restrict first, \
@@ -130,6 +131,7 @@ struct Kernel {
     outputs<true>(block, twice_sigma, first, second);                                                   \
   }                                                                                                     \
   constexpr Kernel k_##name = {square_radii_##name, fill_##name, add_##name};
+// NOLINTEND(bugprone-macro-parentheses)
 
 NF_KERNEL(portable, )
 #if defined(__x86_64__)
@@ -212,10 +214,11 @@ namespace internal {
 
 bool is_supported(GaussianPath path) {
 #if defined(__x86_64__)
-  if (path == GaussianPath::kAvx2) return __builtin_cpu_supports("avx2") != 0;
+  if (path == GaussianPath::kAvx2) return static_cast<bool>(__builtin_cpu_supports("avx2"));
   if (path == GaussianPath::kAvx512) {
-    return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-           __builtin_cpu_supports("avx512dq") != 0;
+    return static_cast<bool>(__builtin_cpu_supports("avx512f")) &&
+           static_cast<bool>(__builtin_cpu_supports("avx512vl")) &&
+           static_cast<bool>(__builtin_cpu_supports("avx512dq"));
   }
 #endif
   return path == GaussianPath::kPortable;
