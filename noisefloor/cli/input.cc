@@ -16,7 +16,7 @@ namespace {
 
 struct Close {
   void operator()(std::FILE* file) const {
-    if (file != stdin) std::fclose(file);
+    if (file != stdin) static_cast<void>(std::fclose(file));
   }
 };
 using File = std::unique_ptr<std::FILE, Close>;

@@ -4,10 +4,10 @@
 // events and never compute their own ε; accountants read events and never see data. The vocabulary is append-only: a
 // kind is never given another meaning, and an event that a reader does not know is refused, never counted as zero.
 //
-// Units:          lattice events (discrete Gaussian, discrete Laplace, Skellam) are stated in grid steps; the others by
-//                 a noise multiplier, i.e. the noise scale divided by the sensitivity.
-// Sensitivities   belong to one neighbouring relation. A DpStatement says which one, and whose data it protects; only
-//                 statements that agree on both can be composed.
+// Units:          lattice events (discrete Gaussian, discrete Laplace, Skellam) are stated in grid steps; the others
+//                 by a noise multiplier, i.e. the noise scale divided by the sensitivity.
+// Neighbours:     a sensitivity belongs to one neighbouring relation. A DpStatement says which one, and whose data it
+//                 protects; only statements that agree on both can be composed.
 // Thread safety:  immutable; copies share the tree.
 #pragma once
 

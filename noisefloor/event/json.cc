@@ -155,99 +155,104 @@ Result<Json> parse_strict(std::string_view text) {
   return json;
 }
 
-class Reader {
- public:
-  Result<DpEvent> event(const Json& json, std::size_t depth) {
-    if (depth > kMaxEventDepth) return bad_event(fmt::format("nested deeper than {} levels", kMaxEventDepth));
-    if (++nodes_ > kMaxEventNodes) return bad_event(fmt::format("more than {} events", kMaxEventNodes));
-    if (!json.is_object()) return bad_event("an event must be an object");
-    auto kind = json.find("kind");
-    if (kind == json.end() || !kind->is_string()) return bad_event("an event needs a field \"kind\"");
-    static const std::vector<DpEvent> blanks = blank_events();
-    for (const DpEvent& blank : blanks) {
-      if (kind_name(blank) == kind->get_ref<const std::string&>()) return fill(blank, json, depth);
-    }
-    return bad_event(fmt::format("unknown kind \"{:.40}\"", kind->get_ref<const std::string&>()));
-  }
-
- private:
-  Result<DpEvent> fill(const DpEvent& blank, const Json& json, std::size_t depth) {
-    return std::visit(
-        [&](auto kind) -> Result<DpEvent> {
-          Result<void> status = success();
-          std::size_t fields = 1;
-          for_each_field(kind, [&](const char* name, auto& field) {
-            ++fields;
-            if (!status.has_value()) return;
-            auto found = json.find(name);
-            if (found == json.end()) {
-              status = bad_event(fmt::format("{} needs a field \"{}\"", kind_name(blank), name));
-            } else {
-              status = read(*found, name, depth, field);
-            }
-          });
-          if (!status.has_value()) return std::move(status).error();
-          if (json.size() != fields) return bad_event(fmt::format("{} has an unknown field", kind_name(blank)));
-          NF_TRY_VOID(check(kind));
-          return DpEvent(std::move(kind));
-        },
-        blank.kind());
-  }
-
-  // Rules that span fields.
-  template <class Kind>
-  static Result<void> check(const Kind& kind) {
-    if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
-      if (kind.sample_size > kind.population) return bad_event("sample_size is larger than population");
-    }
-    return success();
-  }
-
-  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, double& out) {
-    if (!json.is_number()) return bad_event(fmt::format("{} must be a number", name));
-    out = json.get<double>();
-    return success();
-  }
-
-  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, std::uint64_t& out) {
-    if (!json.is_number_unsigned()) return bad_event(fmt::format("{} must be a whole number, 0 or above", name));
-    out = json.get<std::uint64_t>();
-    return success();
-  }
-
-  static Result<void> read(const Json& json, const char* name, std::size_t /*depth*/, std::string& out) {
-    if (!json.is_string()) return bad_event(fmt::format("{} must be text", name));
-    out = json.get<std::string>();
-    return success();
-  }
-
-  template <class Spec>
-  static Result<void> read(const Json& json, const char* name, std::size_t depth, Quantity<Spec>& out) {
-    typename Spec::Value value{};
-    NF_TRY_VOID(read(json, name, depth, value));
-    Result<Quantity<Spec>> quantity = Quantity<Spec>::make(value);
-    if (!quantity.has_value()) return bad_event(quantity.error().message);
-    out = quantity.value();
-    return success();
-  }
-
-  Result<void> read(const Json& json, const char* /*name*/, std::size_t depth, DpEvent& out) {
-    NF_TRY(out, event(json, depth + 1));
-    return success();
-  }
-
-  Result<void> read(const Json& json, const char* name, std::size_t depth, std::vector<DpEvent>& out) {
-    if (!json.is_array()) return bad_event(fmt::format("{} must be a list", name));
-    out.clear();
-    for (const Json& element : json) {
-      NF_TRY(DpEvent one, event(element, depth + 1));
-      out.push_back(std::move(one));
-    }
-    return success();
-  }
-
-  std::size_t nodes_ = 0;
+// Where the reader is: how deep, and how many events it has met so far.
+struct Place {
+  std::size_t depth;
+  std::size_t* nodes;
 };
+
+Result<DpEvent> read_event(const Json& json, Place place);
+
+Result<void> read_field(const Json& json, const char* name, Place /*place*/, double& out) {
+  if (!json.is_number()) return bad_event(fmt::format("{} must be a number", name));
+  out = json.get<double>();
+  return success();
+}
+
+Result<void> read_field(const Json& json, const char* name, Place /*place*/, std::uint64_t& out) {
+  if (!json.is_number_unsigned()) return bad_event(fmt::format("{} must be a whole number, 0 or above", name));
+  out = json.get<std::uint64_t>();
+  return success();
+}
+
+Result<void> read_field(const Json& json, const char* name, Place /*place*/, std::string& out) {
+  if (!json.is_string()) return bad_event(fmt::format("{} must be text", name));
+  out = json.get<std::string>();
+  return success();
+}
+
+template <class Spec>
+Result<void> read_field(const Json& json, const char* name, Place place, Quantity<Spec>& out) {
+  typename Spec::Value value{};
+  NF_TRY_VOID(read_field(json, name, place, value));
+  Result<Quantity<Spec>> quantity = Quantity<Spec>::make(value);
+  if (!quantity.has_value()) return bad_event(quantity.error().message);
+  out = quantity.value();
+  return success();
+}
+
+Result<void> read_field(const Json& json, const char* /*name*/, Place place, DpEvent& out) {
+  NF_TRY(out, read_event(json, {place.depth + 1, place.nodes}));
+  return success();
+}
+
+Result<void> read_field(const Json& json, const char* name, Place place, std::vector<DpEvent>& out) {
+  if (!json.is_array()) return bad_event(fmt::format("{} must be a list", name));
+  out.clear();
+  for (const Json& element : json) {
+    NF_TRY(DpEvent one, read_event(element, {place.depth + 1, place.nodes}));
+    out.push_back(std::move(one));
+  }
+  return success();
+}
+
+// Rules that span fields.
+template <class Kind>
+Result<void> check_fields(const Kind& kind) {
+  if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
+    if (kind.sample_size > kind.population) return bad_event("sample_size is larger than population");
+  }
+  return success();
+}
+
+// `kind` with its fields replaced by those of `json`.
+template <class Kind>
+Result<DpEvent> read_kind(Kind kind, const Json& json, Place place) {
+  const std::string_view kind_text = kind_name(DpEvent(kind));
+  Result<void> status = success();
+  std::size_t fields = 1;
+  for_each_field(kind, [&](const char* name, auto& field) {
+    ++fields;
+    if (!status.has_value()) return;
+    const auto found = json.find(name);
+    status = found == json.end() ? bad_event(fmt::format("{} needs a field \"{}\"", kind_text, name))
+                                 : read_field(*found, name, place, field);
+  });
+  if (!status.has_value()) return std::move(status).error();
+  if (json.size() != fields) return bad_event(fmt::format("{} has an unknown field", kind_text));
+  NF_TRY_VOID(check_fields(kind));
+  return DpEvent(std::move(kind));
+}
+
+Result<DpEvent> read_event(const Json& json, Place place) {
+  if (place.depth > kMaxEventDepth) return bad_event(fmt::format("nested deeper than {} levels", kMaxEventDepth));
+  if (++*place.nodes > kMaxEventNodes) return bad_event(fmt::format("more than {} events", kMaxEventNodes));
+  if (!json.is_object()) return bad_event("an event must be an object");
+  const auto kind = json.find("kind");
+  if (kind == json.end() || !kind->is_string()) return bad_event("an event needs a field \"kind\"");
+  static const std::vector<DpEvent> blanks = blank_events();
+  for (const DpEvent& blank : blanks) {
+    if (kind_name(blank) != kind->get_ref<const std::string&>()) continue;
+    return std::visit([&](const auto& of_kind) { return read_kind(of_kind, json, place); }, blank.kind());
+  }
+  return bad_event(fmt::format("unknown kind \"{:.40}\"", kind->get_ref<const std::string&>()));
+}
+
+// The event at the top of a document.
+Result<DpEvent> read_root(const Json& json) {
+  std::size_t nodes = 0;
+  return read_event(json, {1, &nodes});
+}
 
 Result<std::string> text_field(const Json& json, const char* name) {
   auto found = json.find(name);
@@ -268,13 +273,13 @@ std::string to_json(const DpStatement& statement) {
   return dump(json);
 }
 
-Result<DpEvent> parse_event(std::string_view text) {
-  NF_TRY(Json json, parse_strict(text));
-  return Reader().event(json, 1);
+Result<DpEvent> parse_event(std::string_view json_text) {
+  NF_TRY(const Json json, parse_strict(json_text));
+  return read_root(json);
 }
 
-Result<DpStatement> parse_statement(std::string_view text) {
-  NF_TRY(Json json, parse_strict(text));
+Result<DpStatement> parse_statement(std::string_view json_text) {
+  NF_TRY(const Json json, parse_strict(json_text));
   if (!json.is_object()) return bad_event("a statement must be an object");
   auto version = json.find("noisefloor_event");
   if (version == json.end() || !version->is_number_unsigned()) {
@@ -293,7 +298,7 @@ Result<DpStatement> parse_statement(std::string_view text) {
   if (!adjacency.has_value()) return bad_event(adjacency.error().message);
   Result<PrivacyUnit> unit = parse_privacy_unit(unit_name);
   if (!unit.has_value()) return bad_event(unit.error().message);
-  NF_TRY(DpEvent event, Reader().event(*event_json, 1));
+  NF_TRY(DpEvent event, read_root(*event_json));
   return DpStatement{adjacency.value(), unit.value(), std::move(event)};
 }
 

@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxEventNodes = 1'000'000;
 // One line, e.g. {"noisefloor_event":1,"adjacency":"add-remove","unit":"row","event":{…}}.
 [[nodiscard]] std::string to_json(const DpStatement& statement);
 
-[[nodiscard]] Result<DpEvent> parse_event(std::string_view json);
-[[nodiscard]] Result<DpStatement> parse_statement(std::string_view json);
+[[nodiscard]] Result<DpEvent> parse_event(std::string_view json_text);
+[[nodiscard]] Result<DpStatement> parse_statement(std::string_view json_text);
 
 }  // namespace noisefloor

@@ -5,6 +5,33 @@
 #include <cmath>
 
 namespace noisefloor {
+namespace {
+
+struct Noise {
+  Lattice lattice;
+  DiscreteLaplace on_threshold;
+  DiscreteLaplace on_answers;
+};
+
+Result<Noise> calibrate(L1Sensitivity sensitivity, Epsilon epsilon, AboveThresholdOptions options) {
+  const double above = static_cast<double>(options.max_above) * (options.monotonic ? 1 : 2);
+  const double ratio = std::cbrt(above * above);
+  // Rounded so that the two parts add up to at most ε.
+  NF_TRY(const Epsilon threshold_part, Epsilon::make(std::nextafter(epsilon.value() / (1 + ratio), 0)));
+  NF_TRY(const Epsilon answer_part, Epsilon::make(std::nextafter(epsilon.value() - threshold_part.value(), 0)));
+  // One grid for both: that of the answers, whose sensitivity is the same.
+  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity, answer_part, kScalar));
+  const auto noise_of = [](double scale) -> Result<DiscreteLaplace> {
+    NF_TRY(const NoiseScale whole, NoiseScale::make(std::ceil(scale * (1 + 0x1p-50))));
+    return DiscreteLaplace::create(whole);
+  };
+  const double steps = grid.sensitivity.value();
+  NF_TRY(const DiscreteLaplace on_threshold, noise_of(steps / threshold_part.value()));
+  NF_TRY(const DiscreteLaplace on_answers, noise_of(above * steps / answer_part.value()));
+  return Noise{grid.lattice, on_threshold, on_answers};
+}
+
+}  // namespace
 
 template <RandomSource Source>
 Result<AboveThreshold<Source>> AboveThreshold<Source>::create(const Sensitivity& sensitivity, Epsilon epsilon,
@@ -13,26 +40,18 @@ Result<AboveThreshold<Source>> AboveThreshold<Source>::create(const Sensitivity&
   if (!std::isfinite(options.threshold)) {
     return invalid_argument(fmt::format("the threshold must be a finite number; got {}", options.threshold));
   }
-  const double above = static_cast<double>(options.max_above) * (options.monotonic ? 1 : 2);
-  const double ratio = std::cbrt(above * above);
-  // Rounded so that the two parts add up to at most ε.
-  NF_TRY(const Epsilon threshold_part, Epsilon::make(std::nextafter(epsilon.value() / (1 + ratio), 0)));
-  NF_TRY(const Epsilon answer_part, Epsilon::make(std::nextafter(epsilon.value() - threshold_part.value(), 0)));
-  // One grid for both: that of the answers, whose sensitivity is the same.
-  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity.l1, answer_part, kScalar));
-  const double steps = grid.sensitivity.value();
-  const auto noise_of = [](double scale) -> Result<DiscreteLaplace> {
-    NF_TRY(const NoiseScale whole, NoiseScale::make(std::ceil(scale * (1 + 0x1p-50))));
-    return DiscreteLaplace::create(whole);
-  };
-  NF_TRY(const DiscreteLaplace threshold_noise, noise_of(steps / threshold_part.value()));
-  NF_TRY(const DiscreteLaplace answer_noise, noise_of(above * steps / answer_part.value()));
+  const Result<Noise> noise = calibrate(sensitivity.l1, epsilon, options);
+  if (!noise.has_value()) {
+    return invalid_argument(fmt::format("no exact noise for epsilon {} and {} replies \"above\" ({})", epsilon.value(),
+                                        options.max_above, noise.error().message));
+  }
+  const auto& [lattice, threshold_noise, answer_noise] = noise.value();
   NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.value()));
   DpStatement statement{sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,
                         EpsilonDeltaEvent{loss, Delta::of(0)}};
   if constexpr (std::same_as<Source, ReplayRandom>) statement = mark_as_replayed(std::move(statement));
-  const Int128 noised = saturating_add(grid.lattice.nearest(options.threshold), threshold_noise.sample(source));
-  return AboveThreshold(source, grid.lattice, noised, answer_noise, options.max_above, std::move(statement));
+  const Int128 noised = saturating_add(lattice.nearest(options.threshold), threshold_noise.sample(source));
+  return AboveThreshold(source, lattice, noised, answer_noise, options.max_above, std::move(statement));
 }
 
 template <RandomSource Source>

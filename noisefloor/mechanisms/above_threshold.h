@@ -1,13 +1,13 @@
 // Above threshold (the sparse vector technique): which of many questions have a large answer, paying only for those.
 //
 // Guarantee:     ε-DP for the whole sequence of replies, up to and including the last allowed "above", however many
-// "below" came
-//                between. Further questions are refused.
+//                "below" came between. Further questions are refused.
 // Implements:    Lyu, Su, Li 2017, Algorithm 1 (the standard form, with ε divided in the ratio 1 : (2c)^(2/3)), on a
-// grid with discrete
-//                Laplace noise: the proof shifts noise by whole numbers of steps only, so it holds unchanged.
+//                grid with discrete Laplace noise: the proof shifts noise by whole numbers of steps only, so it holds
+//                unchanged.
 // Requires:      each answer moves by at most the stated sensitivity. Monotonic: if one answer rises when a unit is
-// added, all do. Thread safety: none; it counts the "above" replies.
+//                added, all do.
+// Thread safety: none; it counts the "above" replies.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,13 @@ struct AboveThresholdOptions {
 template <RandomSource Source>
 class AboveThreshold {
  public:
+  // A copy would compare with the same noised threshold again, for which nobody has paid.
+  AboveThreshold(const AboveThreshold&) = delete;
+  AboveThreshold& operator=(const AboveThreshold&) = delete;
+  AboveThreshold(AboveThreshold&&) noexcept = default;
+  AboveThreshold& operator=(AboveThreshold&&) noexcept = default;
+  ~AboveThreshold() = default;
+
   // Draws the noise of the threshold: keeps `source`, which must outlive it.
   [[nodiscard]] static Result<AboveThreshold> create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                      AboveThresholdOptions options, Source& source);

@@ -4,9 +4,9 @@
 // by more than the bound of the values (Casacuberta et al. 2022). So each value is clamped to the bounds and rounded to
 // the grid of the noise, and the grid points are added up as integers: the sensitivity is exactly that of one value.
 //
-// Guarantee:     with δ = 0, ε-DP by discrete Laplace noise; with δ > 0, (ε, δ)-DP by discrete Gaussian noise. Neither
-// NaN, infinities nor
-//                overflow break it: values are clamped, and fewer than 2^60 of them cannot overflow.
+// Guarantee:     with δ = 0, ε-DP by discrete Laplace noise; with δ > 0, (ε, δ)-DP by discrete Gaussian noise.
+//                Neither NaN, infinities nor overflow break it: values are clamped, and fewer than 2^60 of them
+//                cannot overflow.
 // Thread safety: const after construction.
 #pragma once
 

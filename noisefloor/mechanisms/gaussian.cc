@@ -33,7 +33,7 @@ LatticeSensitivity choose_lattice(L2Sensitivity sensitivity, Dimension dimension
 // How far the discrete Gaussian is from a rounded continuous one; docs/proofs/gaussian_on_a_grid.md.
 struct Closeness {
   double epsilon;  // add this to ε
-  double tail;     // and this, times e^ε, to δ
+  double tail;     // and this to δ
 };
 
 Closeness closeness(double sigma, Dimension dimension, double epsilon, double delta) {
@@ -42,7 +42,8 @@ Closeness closeness(double sigma, Dimension dimension, double epsilon, double de
   const double radius = sigma * (std::sqrt(d) + std::sqrt(2 * l)) + std::sqrt(d) / 2;
   const double inner = d / (24 * sigma * sigma);
   const double outer = radius / (sigma * sigma) * (radius / (sigma * sigma)) / 24;
-  return {(inner + outer) * (1 + 1e-9), std::exp(-l)};
+  // The tail of the rounded law has probability e^-l and enters δ times e^ε: together 2^-40 δ.
+  return {(inner + outer) * (1 + 1e-9), std::exp(epsilon - l)};
 }
 
 // The target that the continuous mechanism must reach so that the discrete one with noise of at least `sigma` steps
@@ -60,7 +61,7 @@ Result<Target> tightened_target(Epsilon epsilon, Delta delta, double sigma, Dime
                                         epsilon.value(), dimension.value()));
   }
   NF_TRY(const Epsilon tight_epsilon, Epsilon::make(e));
-  NF_TRY(const Delta tight_delta, Delta::make(delta.value() * std::exp(-close.epsilon) - std::exp(e) * close.tail));
+  NF_TRY(const Delta tight_delta, Delta::make(delta.value() * std::exp(-close.epsilon) - close.tail));
   return Target{tight_epsilon, tight_delta};
 }
 
@@ -80,7 +81,12 @@ Result<LatticeSensitivity> lattice_for(L2Sensitivity sensitivity, NoiseMultiplie
 Result<GaussianMechanism> GaussianMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon, Delta delta,
                                                     Dimension dimension, GaussianCalibration calibration) {
   NF_TRY(const NoiseMultiplier continuous, analytic_gaussian_multiplier(epsilon, delta));
-  NF_TRY(const LatticeSensitivity chosen, lattice_for(sensitivity.l2, continuous, dimension));
+  const Result<LatticeSensitivity> found = lattice_for(sensitivity.l2, continuous, dimension);
+  if (!found.has_value()) {
+    return invalid_argument(
+        fmt::format("epsilon {} at delta {}: {}", epsilon.value(), delta.value(), found.error().message));
+  }
+  const LatticeSensitivity& chosen = found.value();
   // The correction shrinks as sigma grows, so that what it is at the uncorrected sigma is enough.
   NF_TRY(const Target target, tightened_target(epsilon, delta, continuous.value() * chosen.l2, dimension));
   NF_TRY(NoiseMultiplier multiplier, analytic_gaussian_multiplier(target.epsilon, target.delta));

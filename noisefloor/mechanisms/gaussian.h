@@ -1,15 +1,12 @@
 // The Gaussian mechanism for numbers and vectors, on a power-of-two grid.
 //
 // Guarantee:     (ε, δ)-DP for neighbours that move the answer by at most the stated L2 sensitivity, at every bit of
-// the output:
-//                the noise is discrete Gaussian, exact and in whole grid steps. The event is discrete Gaussian, in
-//                steps.
+//                the output: the noise is discrete Gaussian, exact and in whole grid steps. The event is discrete
+//                Gaussian, in steps.
 // Implements:    analytic calibration (Balle and Wang 2018), tightened by what separates the discrete law from a
-// rounded continuous
-//                one; docs/proofs/gaussian_on_a_grid.md has the argument.
+//                rounded continuous one; docs/proofs/gaussian_on_a_grid.md has the argument.
 // Added error:   rounding moves a coordinate by at most 2^-21 of the sensitivity divided by √dimension; sigma exceeds
-// the continuous
-//                optimum by about 2^-20 of itself.
+//                the continuous optimum by about 2^-20 of itself.
 // Requires:      the sensitivity is true of the answer as it is passed in. A sum of doubles rounds: use BoundedSum.
 // Thread safety: const after construction.
 #pragma once
@@ -64,13 +61,13 @@ class GaussianMechanism {
     return Release<Source, double>(add_noise(point, source), statement_);
   }
 
-  // For mechanisms that use the noised number inside and release something derived from it, under a statement of their
-  // own.
-  [[nodiscard]] double noised(double answer, BitStream& stream) const {
-    return add_noise(lattice_.nearest(answer), stream);
+  // For mechanisms that release something derived from a noised whole number, under a statement of their own.
+  [[nodiscard]] double noised(std::int64_t whole, BitStream& stream) const {
+    return add_noise(lattice_.nearest_to_whole(whole), stream);
   }
-  [[nodiscard]] double noised(Int128 answer, BitStream& stream) const {
-    return noised(static_cast<double>(answer), stream);
+  // The same, rounded to a whole number.
+  [[nodiscard]] std::int64_t noised_whole(std::int64_t whole, BitStream& stream) const {
+    return lattice_.to_whole(saturating_add(lattice_.nearest_to_whole(whole), noise_.sample(stream)));
   }
 
   [[nodiscard]] const DpStatement& statement() const { return statement_; }

@@ -16,6 +16,11 @@ Result<GeometricMechanism> GeometricMechanism::create(const Sensitivity& sensiti
   // The smallest double with l1 / scale ≤ ε. A fused multiply-add rounds once, so that its sign is exact.
   double scale = l1 / epsilon.value();
   while (std::fma(scale, epsilon.value(), -l1) < 0) scale = std::nextafter(scale, HUGE_VAL);
+  if (!(scale >= DiscreteLaplace::kMinScale && scale <= DiscreteLaplace::kMaxScale)) {
+    return invalid_argument(
+        fmt::format("epsilon {} for a sensitivity of {} needs noise of scale {:.3g}; exact noise has {:.3g} to {:.3g}",
+                    epsilon.value(), l1, scale, DiscreteLaplace::kMinScale, DiscreteLaplace::kMaxScale));
+  }
   NF_TRY(const NoiseScale noise_scale, NoiseScale::make(scale));
   NF_TRY(const DiscreteLaplace noise, DiscreteLaplace::create(noise_scale));
   return GeometricMechanism(noise, {sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,

@@ -1,8 +1,7 @@
 // The geometric mechanism: the Laplace mechanism for whole numbers, with whole results.
 //
 // Guarantee:     ε-DP for neighbours that move the count by at most the stated (whole) sensitivity. The noise is
-// discrete Laplace of
-//                scale Δ/ε, exact; nothing is rounded. Results saturate at the ends of 64 bits.
+//                discrete Laplace of scale Δ/ε, exact; nothing is rounded. Results saturate at the ends of 64 bits.
 // Implements:    Ghosh, Roughgarden, Sundararajan 2009.
 // Thread safety: const after construction.
 #pragma once
@@ -38,8 +37,8 @@ class GeometricMechanism {
   }
 
   // For mechanisms that release something derived from the noised number, under a statement of their own.
-  [[nodiscard]] double noised(Int128 count, BitStream& stream) const {
-    return static_cast<double>(saturating_add(count, noise_.sample(stream)));
+  [[nodiscard]] double noised(std::int64_t count, BitStream& stream) const {
+    return static_cast<double>(Int128{count} + noise_.sample(stream));
   }
 
   [[nodiscard]] const DpStatement& statement() const { return statement_; }

@@ -1,8 +1,5 @@
 #include "noisefloor/mechanisms/histogram.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "noisefloor/mechanisms/dimension.h"
 
 namespace noisefloor {
@@ -36,12 +33,5 @@ double HistogramMechanism::error_bound(Confidence confidence) const {
 }
 
 Result<void> HistogramMechanism::check_bins(std::size_t got) const { return check_answer_size(bins_, got); }
-
-std::vector<std::int64_t> HistogramMechanism::to_counts(std::span<const double> noised) {
-  std::vector<std::int64_t> counts;
-  counts.reserve(noised.size());
-  for (double one : noised) counts.push_back(static_cast<std::int64_t>(std::clamp(std::rint(one), -0x1p62, 0x1p62)));
-  return counts;
-}
 
 }  // namespace noisefloor

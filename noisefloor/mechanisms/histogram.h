@@ -1,11 +1,10 @@
 // A histogram: counts over bins that are fixed in advance, empty ones included.
 //
 // Guarantee:     with δ = 0, ε-DP by discrete Laplace noise; with δ > 0, (ε, δ)-DP by Gaussian noise, the better one
-// where a unit touches
-//                many bins. Counts come out whole; negative ones are kept, so that sums stay unbiased.
+//                where a unit touches many bins. Counts come out whole; negative ones are kept, so that sums stay
+//                unbiased.
 // Requires:      the bins do not depend on the data (else see partition_selection.h), and a unit touches at most
-// `bins_per_row`
-//                different bins a row, once each.
+//                `bins_per_row` different bins a row, once each.
 // Thread safety: const after construction.
 #pragma once
 
@@ -31,9 +30,11 @@ class HistogramMechanism {
                                                                            Source& source) const {
     NF_TRY_VOID(check_bins(counts.size()));
     if (const auto* geometric = std::get_if<GeometricMechanism>(&noise_)) return geometric->release(counts, source);
-    const std::vector<double> answer(counts.begin(), counts.end());
-    NF_TRY(auto noised, std::get<GaussianMechanism>(noise_).release(std::span<const double>(answer), source));
-    return Release<Source, std::vector<std::int64_t>>(to_counts(noised.value()), statement());
+    const auto& gaussian = std::get<GaussianMechanism>(noise_);
+    std::vector<std::int64_t> noised;
+    noised.reserve(counts.size());
+    for (std::int64_t count : counts) noised.push_back(gaussian.noised_whole(count, source));
+    return Release<Source, std::vector<std::int64_t>>(std::move(noised), statement());
   }
 
   [[nodiscard]] const DpStatement& statement() const;
@@ -49,7 +50,6 @@ class HistogramMechanism {
   HistogramMechanism(Dimension bins, Noise noise) : bins_(bins), noise_(std::move(noise)) {}
 
   [[nodiscard]] Result<void> check_bins(std::size_t got) const;
-  [[nodiscard]] static std::vector<std::int64_t> to_counts(std::span<const double> noised);
 
   Dimension bins_;
   Noise noise_;

@@ -1,12 +1,11 @@
 // The Laplace mechanism for numbers and vectors, on a power-of-two grid.
 //
 // Guarantee:     ε-DP for neighbours that move the answer by at most the stated L1 sensitivity, at every bit of the
-// output: the
-//                noise is integer, exact and in whole grid steps. The event is discrete Laplace, in steps.
+//                output: the noise is integer, exact and in whole grid steps. The event is discrete Laplace, in
+//                steps.
 // Implements:    Dwork, McSherry, Nissim, Smith 2006; discrete noise of Ghosh, Roughgarden, Sundararajan 2009.
 // Added error:   rounding to the grid moves a number by at most 2^-33 of the sensitivity (2^-21 where ε is below
-// 2^-18), and the
-//                scale exceeds Δ/ε by less than 2^-20 of itself (2^-32 typically).
+//                2^-18), and the scale exceeds Δ/ε by less than 2^-20 of itself (2^-32 typically).
 // Requires:      the sensitivity is true of the answer as it is passed in. A sum of doubles rounds: use BoundedSum.
 // Thread safety: const after construction.
 #pragma once

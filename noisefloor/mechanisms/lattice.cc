@@ -35,7 +35,22 @@ double Lattice::step() const { return std::ldexp(1.0, exponent_); }
 Int128 Lattice::nearest(double value) const {
   constexpr double limit = 0x1p100;
   if (std::isnan(value)) return 0;
-  return static_cast<Int128>(std::clamp(std::rint(std::ldexp(value, -exponent_)), -limit, limit));
+  const double steps = std::clamp(std::ldexp(value, -exponent_), -limit, limit);
+  const double below = std::floor(steps);
+  return static_cast<Int128>(below) + (steps - below >= 0.5 ? 1 : 0);
+}
+
+Int128 Lattice::nearest_to_whole(std::int64_t value) const {
+  if (exponent_ > 0 || exponent_ < -36) return nearest(static_cast<double>(value));
+  return Int128{value} << -exponent_;
+}
+
+std::int64_t Lattice::to_whole(Int128 point) const {
+  if (exponent_ >= 0 || exponent_ < -120) {
+    return static_cast<std::int64_t>(std::clamp(std::rint(to_real(point)), -0x1p62, 0x1p62));
+  }
+  const Int128 half = Int128{1} << (-exponent_ - 1);
+  return saturate_to_int64((point + half) >> -exponent_);
 }
 
 double Lattice::to_real(Int128 point) const { return std::ldexp(static_cast<double>(point), exponent_); }

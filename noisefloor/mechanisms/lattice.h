@@ -21,12 +21,18 @@ class Lattice {
 
   [[nodiscard]] double step() const;
 
-  // The nearest point, in steps. NaN becomes 0 and what is beyond ±2^100 steps saturates: never an error, since errors
+  // The nearest point, in steps; halves go up, always, so that two answers which differ by n steps at most stay so. NaN becomes 0 and what is beyond ±2^100 steps saturates: never an error, since errors
   // would depend on the data.
   [[nodiscard]] Int128 nearest(double value) const;
 
+  // The same for whole numbers of at most 64 bits, which need not fit in a double. Exact on grids of 1 or finer.
+  [[nodiscard]] Int128 nearest_to_whole(std::int64_t value) const;
+
   // The double nearest to a point.
   [[nodiscard]] double to_real(Int128 point) const;
+
+  // The whole number nearest to a point, clamped to 64 bits.
+  [[nodiscard]] std::int64_t to_whole(Int128 point) const;
 
  private:
   int exponent_;

@@ -1,13 +1,12 @@
 // Which groups may be named at all? A group that exists only because of one person gives that person away. Partition
 // selection keeps a group with a probability that depends on how many units are in it, and nearly never if it is one.
 //
-//   truncated-geometric   keeps as many groups as any rule can, up to the rounding of its bound     (Desfontaines et
-//   al. 2020) laplace               noised count at or above a threshold                                 (Korolova et
-//   al. 2009) gaussian              the same with Gaussian noise: better where a unit is in many groups
+//   truncated-geometric   keeps as many groups as any rule can, up to rounding          (Desfontaines et al. 2020)
+//   laplace               noised count at or above a threshold                          (Korolova et al. 2009)
+//   gaussian              the same with Gaussian noise: better where a unit is in many groups
 //
 // Guarantee:     (ε, δ)-DP for the set of groups that are kept, where one unit is in at most `max_partitions` groups
-// and counts once in
-//                each. Exact: integer noise and whole thresholds, rounded to the safe side.
+//                and counts once in each. Exact: integer noise and whole thresholds, rounded to the safe side.
 // Adjacency:     add-remove. (Replacing a unit is removing one and adding one: at most twice the cost.)
 // Thread safety: const after construction.
 #pragma once

@@ -1,12 +1,10 @@
 // A private quantile of values within public bounds, by the exponential mechanism on ranks.
 //
-// Guarantee:     ε-DP. A candidate's score is minus the distance of its rank from the wanted one; the choice among all
-// points of a grid
-//                over the bounds is exact.
+// Guarantee:     ε-DP. A candidate's score is minus the distance of its rank from the wanted one; the choice among
+//                all points of a grid over the bounds is exact.
 // Implements:    Smith 2011 (the utility of rank distance, over intervals between data points).
-// Accuracy:      the rank of what is released is off by about 2 ln(range of candidates / width of the right interval)/ε
-// rows. The grid has
-//                2^40 to 2^41 points over the bounds.
+// Accuracy:      the rank of what is released is off by about 2 ln(range of candidates / width of the right
+//                interval)/ε rows. The grid has 2^40 to 2^41 points over the bounds.
 // Requires:      at most 2^24 − 1 values.
 // Thread safety: const after construction.
 #pragma once

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "noisefloor/mechanisms/dimension.h"
-#include "noisefloor/random/bernoulli_exp.h"
+#include "noisefloor/random/exact_choice.h"
 #include "noisefloor/random/uniform.h"
 
 namespace noisefloor {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kMinEpsilon = 0x1p-60;
 constexpr double kMaxEpsilon = 700;
+constexpr std::uint64_t kMaxCategories = std::uint64_t{1} << 52;
 
 }  // namespace
 
@@ -22,6 +24,10 @@ Result<RandomizedResponse> RandomizedResponse::create(Epsilon epsilon, Categorie
   if (epsilon.value() < kMinEpsilon || epsilon.value() > kMaxEpsilon) {
     return invalid_argument(fmt::format("randomized response takes an epsilon from {:.3g} to {}; got {}", kMinEpsilon,
                                         kMaxEpsilon, epsilon.value()));
+  }
+  if (categories.value() > kMaxCategories) {
+    return invalid_argument(
+        fmt::format("randomized response takes at most {} categories; got {}", kMaxCategories, categories.value()));
   }
   return RandomizedResponse(epsilon, categories, unit);
 }
@@ -40,11 +46,11 @@ Result<std::uint64_t> RandomizedResponse::respond(std::uint64_t truth, BitStream
   if (truth >= categories_.value()) {
     return invalid_argument(fmt::format("the categories are 0 to {}; an answer lies outside", categories_.value() - 1));
   }
-  // A uniform category is kept if it is the truth, and with probability e^-ε if it is another.
-  for (;;) {
-    const std::uint64_t candidate = uniform_below(stream, categories_.value());
-    if (candidate == truth || bernoulli_exp<Uint128>(stream, numerator_, denominator_)) return candidate;
-  }
+  // The truth, with weight 1, or one of the others, with weight e^-ε each.
+  const std::array<ExpWeight, 2> weights = {ExpWeight{1, 0}, ExpWeight{categories_.value() - 1, numerator_}};
+  if (exact_choice(stream, weights, denominator_) == 0) return truth;
+  const std::uint64_t other = uniform_below(stream, categories_.value() - 1);
+  return other < truth ? other : other + 1;
 }
 
 double RandomizedResponse::truth_probability() const {
@@ -56,10 +62,14 @@ Result<RandomizedResponse::Estimate> RandomizedResponse::estimate(std::span<cons
   NF_TRY_VOID(check_answer_size(dimension, report_counts.size()));
   const double n = std::accumulate(report_counts.begin(), report_counts.end(), 0.0,
                                    [](double sum, std::uint64_t count) { return sum + static_cast<double>(count); });
+  // Probabilities of the truth and of each other category, and their difference, without cancellation.
   const double p = truth_probability();
-  const double q = (1 - p) / static_cast<double>(categories_.value() - 1);
-  Estimate estimate{{}, std::sqrt(n * std::max(p * (1 - p), q * (1 - q))) / (p - q)};
-  for (std::uint64_t count : report_counts) estimate.counts.push_back((static_cast<double>(count) - n * q) / (p - q));
+  const double q = std::exp(-epsilon_.value()) * p;
+  const double gap = -std::expm1(-epsilon_.value()) * p;
+  const double not_p = static_cast<double>(categories_.value() - 1) * q;
+  Estimate estimate{{}, std::sqrt(n * std::max(p * not_p, q * (1 - q))) / gap};
+  estimate.counts.reserve(report_counts.size());
+  for (std::uint64_t count : report_counts) estimate.counts.push_back((static_cast<double>(count) - n * q) / gap);
   return estimate;
 }
 

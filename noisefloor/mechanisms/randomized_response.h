@@ -1,11 +1,10 @@
 // Randomized response: each person reports the truth or, with some probability, another of k categories. The report
-// itself is private; no curator is trusted.
+//                      itself is private; no curator is trusted.
 //
 // Guarantee:     ε-DP in the local model: for any two truths and any report, the odds are at most e^ε. Exact: the
-// probability of the
-//                truth is e^ε / (e^ε + k − 1), and that of each other category e^-ε times it.
+//                probability of the truth is e^ε / (e^ε + k − 1), and that of each other category e^-ε times it.
 // Implements:    Warner 1965 (k = 2); Kairouz, Bonawitz, Ramage 2016 (k-ary).
-// Requires:      2^-60 ≤ ε ≤ 700.
+// Requires:      2^-60 ≤ ε ≤ 700, at most 2^52 categories.
 // Thread safety: const after construction.
 #pragma once
 

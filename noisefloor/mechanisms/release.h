@@ -1,8 +1,7 @@
 // What a mechanism gives out: a noised value together with the statement of what was done.
 //
-// Guarantee: a PrivateRelease holds noise from a SecureRandom. Noise from a seed gives a ReplayedRelease: another type,
-// which
-//            does not convert, and whose statement says that it is not private.
+// Guarantee: a PrivateRelease holds noise from a SecureRandom. Noise from a seed gives a ReplayedRelease: another
+//            type, which does not convert, and whose statement says that it is not private.
 #pragma once
 
 #include <concepts>

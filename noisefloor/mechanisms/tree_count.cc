@@ -8,6 +8,10 @@
 namespace noisefloor {
 
 Result<TreeCounter> TreeCounter::create(const Sensitivity& sensitivity, Steps steps, Epsilon epsilon, Delta delta) {
+  if (delta.value() == 0 && sensitivity.l1.value() != std::floor(sensitivity.l1.value())) {
+    return invalid_argument(
+        fmt::format("a tree of whole noise needs a whole sensitivity; got {}", sensitivity.l1.value()));
+  }
   const auto levels = static_cast<std::size_t>(std::bit_width(steps.value()));
   const double height = static_cast<double>(levels);
   NF_TRY(const Sensitivity of_tree,
@@ -34,7 +38,7 @@ double TreeCounter::worst_standard_deviation() const {
 }
 
 double TreeCounter::noised(Int128 sum, BitStream& stream) const {
-  return std::visit([&](const auto& noise) { return noise.noised(sum, stream); }, noise_);
+  return std::visit([&](const auto& noise) { return noise.noised(saturate_to_int64(sum), stream); }, noise_);
 }
 
 Result<double> TreeCounter::advance(std::int64_t value, BitStream& stream) {

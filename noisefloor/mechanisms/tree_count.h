@@ -1,13 +1,11 @@
 // Continual counting: a running total that is released after every step, over a stream of known length.
 //
-// Guarantee:     ε-DP (δ = 0, discrete Laplace) or (ε, δ)-DP (Gaussian) for all totals together, where one unit changes
-// one step's value by
-//                at most `sensitivity`. The error of each total grows with log(steps)^1.5, not with the number of
-//                steps.
-// Implements:    the binary mechanism of Chan, Shi, Song 2011 and Dwork, Naor, Pitassi, Rothblum 2010: each step enters
-// the nodes of a
-//                binary tree above it, at most ⌊log₂ steps⌋ + 1 of them, and a total is the sum of at most as many
-//                noised nodes.
+// Guarantee:     ε-DP (δ = 0, discrete Laplace) or (ε, δ)-DP (Gaussian) for all totals together, where one unit
+//                changes one step's value by at most `sensitivity`. The error of each total grows with
+//                log(steps)^1.5, not with the number of steps.
+// Implements:    the binary mechanism of Chan, Shi, Song 2011 and Dwork, Naor, Pitassi, Rothblum 2010: each step
+//                enters the nodes of a binary tree above it, at most ⌊log₂ steps⌋ + 1 of them, and a total is the sum
+//                of at most as many noised nodes.
 // Memory:        one noised node a level.
 // Thread safety: none; it is a stream.
 #pragma once
@@ -25,6 +23,13 @@ namespace noisefloor {
 
 class TreeCounter {
  public:
+  // A copy would give the same nodes out again, with other noise.
+  TreeCounter(const TreeCounter&) = delete;
+  TreeCounter& operator=(const TreeCounter&) = delete;
+  TreeCounter(TreeCounter&&) noexcept = default;
+  TreeCounter& operator=(TreeCounter&&) noexcept = default;
+  ~TreeCounter() = default;
+
   // `sensitivity` is that of one step's value, whole for δ = 0.
   [[nodiscard]] static Result<TreeCounter> create(const Sensitivity& sensitivity, Steps steps, Epsilon epsilon,
                                                   Delta delta);
@@ -33,6 +38,10 @@ class TreeCounter {
   // The statement is that of the whole stream, whatever number of totals has been released.
   template <RandomSource Source>
   [[nodiscard]] Result<Release<Source, double>> next(std::int64_t value, Source& source) {
+    // A total holds the noise of earlier steps: one replayed step makes all later totals not private.
+    constexpr bool replayed = std::same_as<Source, ReplayRandom>;
+    if (has_replayed_ && !replayed) return invalid_argument("this counter holds replayed noise: start another");
+    has_replayed_ = replayed;
     NF_TRY(const double total, advance(value, source));
     return Release<Source, double>(total, statement());
   }
@@ -56,6 +65,7 @@ class TreeCounter {
 
   Steps steps_;
   std::uint64_t done_ = 0;
+  bool has_replayed_ = false;
   std::vector<Node> nodes_;  // by level; those whose bit is set in done_ are complete
   Noise noise_;
 };

@@ -2,9 +2,9 @@
 //
 // Implements:  Balle and Wang 2018, "Improving the Gaussian Mechanism for Differential Privacy", Theorems 8 and 9:
 //              δ(ε) = Φ(1/2z − εz) − e^ε Φ(−1/2z − εz) for noise multiplier z = σ/Δ₂.
-// Guarantee:   the upper bound is above the true δ and the lower bound below it, by at most 2^-49 of the larger of the
-// two terms,
-//              given that Boost's erfc for long double has a relative error below 2^-58 (it states 2^-62).
+// Guarantee:   the upper bound is above the true δ and the lower bound below it, by at most 2^-49 of the larger of
+//              the two terms, given that Boost's erfc for long double has a relative error below 2^-58 (it states
+//              2^-62).
 #pragma once
 
 #include "noisefloor/base/privacy_types.h"

@@ -2,9 +2,12 @@
 
 #include <bit>
 
+#include "noisefloor/random/wide_real.h"
+
 namespace noisefloor::internal {
 
-AliasTable::AliasTable(std::vector<WideReal> probabilities, int unit_bits) {
+AliasTable::AliasTable(const WideProbabilities& given, int unit_bits) {
+  std::vector<WideReal> probabilities = given.p;
   NF_CHECK(!probabilities.empty() && probabilities.size() <= (1U << 20), "an alias table has 1 to 2^20 outcomes");
   WideReal missing = 1;
   for (const WideReal& p : probabilities) missing -= p;
@@ -26,15 +29,17 @@ AliasTable::AliasTable(std::vector<WideReal> probabilities, int unit_bits) {
   const std::uint64_t total = std::uint64_t{1} << unit_bits;
   std::vector<std::uint64_t> weight(columns, 0);
   std::uint64_t assigned = 0;
+  WideProbabilities rests;
   for (std::size_t i = 0; i < outcomes; ++i) {
     const WideReal units = ldexp(probabilities[i], unit_bits);
     weight[i] = units > error ? static_cast<std::uint64_t>(units - error) : 0;
     assigned += weight[i];
-    rests_.push_back(units - weight[i]);
+    rests.p.push_back(units - weight[i]);
   }
   NF_CHECK(assigned < total, "weights exceed the table");
   weight[rest_] = total - assigned;
   rest_total_ = weight[rest_];
+  rests_ = std::make_shared<const WideProbabilities>(std::move(rests));
 
   // Vose: pair each column that is not full with one that overflows.
   const std::uint64_t capacity = height_mask_ + 1;
@@ -61,11 +66,12 @@ std::uint32_t AliasTable::sample_rest(BitStream& stream) const {
   const WideReal point = wide_uniform(stream, 0, 0) * rest_total_;
   const WideReal error = ldexp(WideReal(1), -210);
   WideReal sum = 0;
-  for (std::uint32_t i = 0; i + 1 < rests_.size(); ++i) {
-    sum += rests_[i];
+  const std::vector<WideReal>& rests = rests_->p;
+  for (std::uint32_t i = 0; i + 1 < rests.size(); ++i) {
+    sum += rests[i];
     if (decided_at_least(sum, point, error)) return i;
   }
-  return static_cast<std::uint32_t>(rests_.size() - 1);
+  return static_cast<std::uint32_t>(rests.size() - 1);
 }
 
 }  // namespace noisefloor::internal

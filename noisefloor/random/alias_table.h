@@ -11,18 +11,20 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "noisefloor/random/bit_stream.h"
-#include "noisefloor/random/wide_real.h"
 
 namespace noisefloor::internal {
+
+struct WideProbabilities;  // wide_real.h, which is costly to include: samplers do so in their .cc files only
 
 class AliasTable {
  public:
   // What is missing to a sum of 1 is the probability of one more outcome, p.size().
   // `unit_bits` is 63 but in tests: a coarser table leaves more to the rest.
-  explicit AliasTable(std::vector<WideReal> probabilities, int unit_bits = 63);
+  explicit AliasTable(const WideProbabilities& probabilities, int unit_bits = 63);
 
   // An outcome, and one spare random bit.
   struct Draw {
@@ -51,9 +53,10 @@ class AliasTable {
   [[nodiscard]] std::uint32_t sample_rest(BitStream& stream) const;
 
   std::vector<Column> columns_;
-  std::vector<WideReal> rests_;  // what each outcome has beyond its multiple of the unit, in units
-  WideReal rest_total_;          // their sum, in units: the weight of the rest outcome in the table
-  std::uint32_t rest_ = 0;       // the column that stands for "one of the rests"
+  // What each outcome has beyond its multiple of the unit, in units; all together, the weight of the rest outcome.
+  std::shared_ptr<const WideProbabilities> rests_;
+  std::uint64_t rest_total_ = 0;
+  std::uint32_t rest_ = 0;  // the column that stands for "one of the rests"
   int column_shift_ = 0;
   int height_shift_ = 0;
   std::uint64_t height_mask_ = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "noisefloor/random/wide_real.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor::internal {
@@ -11,17 +12,17 @@ using testing::kAlpha;
 using testing::p_value_of_sampler;
 
 // The last probability is what the others leave.
-std::vector<WideReal> wide(const std::vector<double>& p) {
+WideProbabilities wide(const std::vector<double>& p) {
   std::vector<WideReal> wide_p(p.begin(), p.end());
   wide_p.back() = 1;
   for (std::size_t i = 0; i + 1 < p.size(); ++i) wide_p.back() -= wide_p[i];
-  return wide_p;
+  return {wide_p};
 }
 
-std::vector<WideReal> wide_but_last(const std::vector<double>& p) {
-  std::vector<WideReal> wide_p = wide(p);
-  wide_p.pop_back();
-  return wide_p;
+WideProbabilities wide_but_last(const std::vector<double>& p) {
+  WideProbabilities all = wide(p);
+  all.p.pop_back();
+  return all;
 }
 
 double p_value(const AliasTable& table, const std::vector<double>& p, std::uint64_t seed) {

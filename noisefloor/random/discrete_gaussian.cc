@@ -9,6 +9,7 @@
 
 #include "noisefloor/random/bernoulli_exp.h"
 #include "noisefloor/random/discrete_laplace.h"
+#include "noisefloor/random/wide_real.h"
 
 namespace noisefloor {
 namespace {
@@ -28,11 +29,12 @@ Result<void> check_range(NoiseScale sigma) {
 
 // Probabilities ∝ exp(−j²/2s²) for j = 0, 1, …, where s is sigma in units of the block width. `weight_of_zero` is 1, or
 // ½ where block 0 is the number 0 alone, which has one sign and not two.
-std::vector<WideReal> block_probabilities(const WideReal& s, double weight_of_zero) {
+internal::WideProbabilities block_probabilities(const WideReal& s, double weight_of_zero) {
   const WideReal inverse = 1 / (2 * s * s);
   WideReal step = exp(-inverse);  // density ratio of neighbouring block edges
   const WideReal shrink = step * step;
-  std::vector<WideReal> p;
+  internal::WideProbabilities blocks;
+  std::vector<WideReal>& p = blocks.p;
   WideReal weight = 1;
   WideReal sum = 0;
   for (std::size_t j = 0; j < kBlocks; ++j) {
@@ -43,7 +45,7 @@ std::vector<WideReal> block_probabilities(const WideReal& s, double weight_of_ze
   }
   const WideReal normalise = 1 / sum;
   for (WideReal& one : p) one *= normalise;
-  return p;
+  return blocks;
 }
 
 }  // namespace

@@ -39,6 +39,22 @@ std::int64_t DiscreteLaplace::sample(BitStream& stream) const {
   }
 }
 
+std::int64_t DiscreteLaplace::sample_within(BitStream& stream, std::int64_t bound) const {
+  const bool narrow = static_cast<double>(bound) < scale_.value();
+  for (;;) {
+    if (!narrow) {
+      const std::int64_t x = sample(stream);
+      if (x <= bound && x >= -bound) return x;
+    } else {
+      // Uniform on the range, kept with probability exp(−|x|/scale) ≥ 1/e.
+      const auto width = 2 * static_cast<std::uint64_t>(bound) + 1;
+      const auto x = static_cast<std::int64_t>(uniform_below(stream, width)) - bound;
+      const auto magnitude = static_cast<std::uint64_t>(x < 0 ? -x : x);
+      if (bernoulli_exp<Uint128>(stream, Uint128{magnitude} * denominator_, numerator_)) return x;
+    }
+  }
+}
+
 std::int64_t DiscreteLaplace::quantile_of_magnitude(Confidence confidence) const {
   // P(|X| > m) = 2 r^(m+1) / (1 + r).
   const double ratio = std::exp(-1 / scale_.value());

@@ -2,8 +2,7 @@
 //
 // Implements:    Canonne, Kamath, Steinke 2020, Algorithm 2.
 // Guarantee:     exact: `scale` is a double and hence a rational number, and only integer arithmetic follows. Results
-// beyond
-//                64 bits (probability below exp(−100)) saturate.
+//                beyond 64 bits (probability below exp(−100)) saturate.
 // Requires:      2^-10 ≤ scale ≤ 2^56.
 // Thread safety: const after construction.
 #pragma once
@@ -24,6 +23,9 @@ class DiscreteLaplace {
   [[nodiscard]] static Result<DiscreteLaplace> create(NoiseScale scale);
 
   [[nodiscard]] std::int64_t sample(BitStream& stream) const;
+
+  // A draw conditioned on |X| ≤ bound, soon for every bound. Requires 0 ≤ bound < 2^62.
+  [[nodiscard]] std::int64_t sample_within(BitStream& stream, std::int64_t bound) const;
 
   [[nodiscard]] NoiseScale scale() const { return scale_; }
 

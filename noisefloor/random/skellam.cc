@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "noisefloor/random/wide_real.h"
+
 namespace noisefloor {
 namespace {
 
@@ -20,10 +22,11 @@ std::size_t table_size(double v) {
 }
 
 // P(|X| = x): proportional to I_0(v) at 0 and to 2 I_x(v) elsewhere.
-std::vector<WideReal> magnitude_probabilities(double v) {
+internal::WideProbabilities magnitude_probabilities(double v) {
   // Miller's backward recurrence I_{x−1} = I_{x+1} + (2x/v) I_x, started far enough out that the start is forgotten.
   const std::size_t size = table_size(v);
-  std::vector<WideReal> p(size);
+  internal::WideProbabilities magnitudes{std::vector<WideReal>(size)};
+  std::vector<WideReal>& p = magnitudes.p;
   const WideReal two_over_v = 2 / WideReal(v);
   WideReal above = 0;
   WideReal here = 1;
@@ -39,7 +42,7 @@ std::vector<WideReal> magnitude_probabilities(double v) {
   }
   const WideReal normalise = 1 / sum;
   for (WideReal& one : p) one *= normalise;
-  return p;
+  return magnitudes;
 }
 
 }  // namespace

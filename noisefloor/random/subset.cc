@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "noisefloor/random/uniform.h"
+#include "noisefloor/random/wide_real.h"
 
 namespace noisefloor {
 namespace {
@@ -56,8 +57,8 @@ PoissonSubsampler::PoissonSubsampler(SamplingRate rate) : rate_(rate) {
   const WideReal sum = std::accumulate(places.begin(), places.end(), WideReal(0));
   for (WideReal& place : places) place /= sum;
   const WideReal choice_in_stretch = q * sum;
-  gaps_ = Gaps{internal::AliasTable(geometric(choice_in_stretch, 1 - choice_in_stretch, kMaxStretches)),
-               internal::AliasTable(std::move(places))};
+  gaps_ = Gaps{internal::AliasTable({geometric(choice_in_stretch, 1 - choice_in_stretch, kMaxStretches)}),
+               internal::AliasTable({std::move(places)})};
 }
 
 std::uint64_t PoissonSubsampler::gap(BitStream& stream, std::uint64_t limit) const {

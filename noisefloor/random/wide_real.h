@@ -3,6 +3,7 @@
 
 #include <boost/multiprecision/cpp_bin_float.hpp>
 #include <cstdint>
+#include <vector>
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/random/bit_stream.h"
@@ -19,6 +20,11 @@ inline const WideReal& wide_error() {
   static const WideReal error = ldexp(WideReal(1), -300);
   return error;
 }
+
+// Probabilities of outcomes 0, 1, …
+struct WideProbabilities {
+  std::vector<WideReal> p;
+};
 
 // A uniform real in [0, 1), of which the first `known_bits` bits are `prefix` and 256 more are drawn.
 inline WideReal wide_uniform(BitStream& stream, std::uint64_t prefix, int known_bits) {
