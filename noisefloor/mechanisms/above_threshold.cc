@@ -20,7 +20,7 @@ Result<Noise> calibrate(L1Sensitivity sensitivity, Epsilon epsilon, AboveThresho
   NF_TRY(const Epsilon threshold_part, Epsilon::make(std::nextafter(epsilon.value() / (1 + ratio), 0)));
   NF_TRY(const Epsilon answer_part, Epsilon::make(std::nextafter(epsilon.value() - threshold_part.value(), 0)));
   // One grid for both: that of the answers, whose sensitivity is the same.
-  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity, answer_part, kScalar));
+  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity, answer_part, 1));
   const auto noise_of = [](double scale) -> Result<DiscreteLaplace> {
     NF_TRY(const NoiseScale whole, NoiseScale::make(std::ceil(scale * (1 + 0x1p-50))));
     return DiscreteLaplace::create(whole);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "noisefloor/mechanisms/lattice.h"
 #include "noisefloor/mechanisms/release.h"
@@ -31,8 +32,11 @@ class AboveThreshold {
   // A copy would compare with the same noised threshold again, for which nobody has paid.
   AboveThreshold(const AboveThreshold&) = delete;
   AboveThreshold& operator=(const AboveThreshold&) = delete;
-  AboveThreshold(AboveThreshold&&) noexcept = default;
-  AboveThreshold& operator=(AboveThreshold&&) noexcept = default;
+  AboveThreshold& operator=(AboveThreshold&&) = delete;
+  // What is moved from answers no more.
+  AboveThreshold(AboveThreshold&& other) noexcept
+      : AboveThreshold(*other.source_, other.lattice_, other.noised_threshold_, other.answer_noise_,
+                       std::exchange(other.above_left_, 0), other.statement_) {}
   ~AboveThreshold() = default;
 
   // Draws the noise of the threshold: keeps `source`, which must outlive it.

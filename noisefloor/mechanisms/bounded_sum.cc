@@ -1,17 +1,32 @@
 #include "noisefloor/mechanisms/bounded_sum.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace noisefloor {
+namespace {
+
+// With values of at most 2^66 steps, 2^60 of them stay within 127 bits.
+Result<void> check_range(Bounds bounds, const Lattice& lattice) {
+  if (bounds.largest_magnitude() / lattice.step() <= 0x1p66) return success();
+  return invalid_argument(fmt::format("the bounds [{}, {}] are too narrow for their distance from 0: shift the values",
+                                      bounds.lower(), bounds.upper()));
+}
+
+}  // namespace
 
 Result<BoundedSum> BoundedSum::create(Neighbours neighbours, Bounds bounds, Epsilon epsilon, Delta delta) {
   NF_TRY(const Sensitivity sensitivity, sum_sensitivity(neighbours, bounds));
   if (delta.value() == 0) {
-    NF_TRY(LaplaceMechanism laplace, LaplaceMechanism::create(sensitivity, epsilon));
+    NF_TRY(LaplaceMechanism laplace, LaplaceMechanism::create_for_sum(sensitivity, epsilon, neighbours.rows_per_unit));
+    NF_TRY_VOID(check_range(bounds, laplace.lattice()));
     return BoundedSum(bounds, std::move(laplace));
   }
-  NF_TRY(GaussianMechanism gaussian, GaussianMechanism::create(sensitivity, epsilon, delta));
+  NF_TRY(GaussianMechanism gaussian,
+         GaussianMechanism::create_for_sum(sensitivity, epsilon, delta, neighbours.rows_per_unit));
+  NF_TRY_VOID(check_range(bounds, gaussian.lattice()));
   return BoundedSum(bounds, std::move(gaussian));
 }
 

@@ -16,18 +16,24 @@ namespace {
 constexpr int kSensitivityBits = 20;
 constexpr double kMinSigma = 0x1p16;
 constexpr double kMaxSigma = 0x1p50;
+// The sampler ends the process on events of probability 2^-200: a smaller δ would have no meaning.
+constexpr double kMinDelta = 1e-60;
 
 struct LatticeSensitivity {
   Lattice lattice;
   double l2;  // in steps
 };
 
-LatticeSensitivity choose_lattice(L2Sensitivity sensitivity, Dimension dimension, int bits) {
-  const double root = std::sqrt(static_cast<double>(dimension.value()));
-  const int exponent = floor_log2(sensitivity.value() / root) - bits;
+// Rounding one coordinate moves a difference by less than a step; the vector of these has a norm below √dimension. One
+// number alone moves to the next whole number of steps at most, without a rounding error on top.
+double rounding_of(Dimension dimension) {
+  return dimension.value() == 1 ? 0 : std::sqrt(static_cast<double>(dimension.value()));
+}
+
+LatticeSensitivity choose_lattice(L2Sensitivity sensitivity, double rounding, int bits) {
+  const int exponent = floor_log2(sensitivity.value() / std::max(rounding, 1.0)) - bits;
   const double exact = std::ldexp(sensitivity.value(), -exponent);
-  // Rounding one coordinate moves a difference by less than a step; the vector of these has a norm below √dimension.
-  return {Lattice(exponent), dimension.value() == 1 ? std::ceil(exact) : std::nextafter(exact + root, HUGE_VAL)};
+  return {Lattice(exponent), rounding == 0 ? std::ceil(exact) : std::nextafter(exact + rounding, HUGE_VAL) + 1};
 }
 
 // How far the discrete Gaussian is from a rounded continuous one; docs/proofs/gaussian_on_a_grid.md.
@@ -66,22 +72,38 @@ Result<Target> tightened_target(Epsilon epsilon, Delta delta, double sigma, Dime
 }
 
 // The grid for noise of about `multiplier` times the sensitivity: fine, but with noise within what the sampler can do.
-Result<LatticeSensitivity> lattice_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier, Dimension dimension) {
+Result<LatticeSensitivity> lattice_for(L2Sensitivity sensitivity, NoiseMultiplier multiplier, double rounding) {
   const auto fits = [&](double sigma) { return sigma >= kMinSigma && sigma <= kMaxSigma; };
   for (int bits : {kSensitivityBits, kSensitivityBits + 10, kSensitivityBits + 20, kSensitivityBits - 10}) {
-    const LatticeSensitivity chosen = choose_lattice(sensitivity, dimension, bits);
+    const LatticeSensitivity chosen = choose_lattice(sensitivity, rounding, bits);
     if (fits(multiplier.value() * chosen.l2) && chosen.lattice.step() > 0) return chosen;
   }
-  return invalid_argument(fmt::format("no exact noise for a noise multiplier of {} and sensitivity {} in {} dimensions",
-                                      multiplier.value(), sensitivity.value(), dimension.value()));
+  return invalid_argument(fmt::format("no exact noise for a noise multiplier of {} and sensitivity {}",
+                                      multiplier.value(), sensitivity.value()));
 }
 
 }  // namespace
 
 Result<GaussianMechanism> GaussianMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon, Delta delta,
                                                     Dimension dimension, GaussianCalibration calibration) {
+  return calibrated(sensitivity, epsilon, delta, dimension, rounding_of(dimension), calibration);
+}
+
+Result<GaussianMechanism> GaussianMechanism::create_for_sum(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                            Delta delta, Rows rows) {
+  const double rounding = rows.value() == 1 ? 0 : static_cast<double>(rows.value());
+  return calibrated(sensitivity, epsilon, delta, kScalar, rounding, GaussianCalibration::kAnalytic);
+}
+
+Result<GaussianMechanism> GaussianMechanism::calibrated(const Sensitivity& sensitivity, Epsilon epsilon, Delta delta,
+                                                        Dimension dimension, double rounding,
+                                                        GaussianCalibration calibration) {
+  if (delta.value() > 0 && delta.value() < kMinDelta) {
+    return invalid_argument(
+        fmt::format("delta {} is below {}, the least that exact Gaussian noise can promise", delta.value(), kMinDelta));
+  }
   NF_TRY(const NoiseMultiplier continuous, analytic_gaussian_multiplier(epsilon, delta));
-  const Result<LatticeSensitivity> found = lattice_for(sensitivity.l2, continuous, dimension);
+  const Result<LatticeSensitivity> found = lattice_for(sensitivity.l2, continuous, rounding);
   if (!found.has_value()) {
     return invalid_argument(
         fmt::format("epsilon {} at delta {}: {}", epsilon.value(), delta.value(), found.error().message));
@@ -100,7 +122,7 @@ Result<GaussianMechanism> GaussianMechanism::create(const Sensitivity& sensitivi
 
 Result<GaussianMechanism> GaussianMechanism::create(const Sensitivity& sensitivity, NoiseMultiplier multiplier,
                                                     Dimension dimension) {
-  NF_TRY(const LatticeSensitivity chosen, lattice_for(sensitivity.l2, multiplier, dimension));
+  NF_TRY(const LatticeSensitivity chosen, lattice_for(sensitivity.l2, multiplier, rounding_of(dimension)));
   return on_lattice(sensitivity.neighbours, chosen.lattice, chosen.l2, multiplier, dimension);
 }
 

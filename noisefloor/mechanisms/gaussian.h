@@ -34,6 +34,10 @@ class GaussianMechanism {
       const Sensitivity& sensitivity, Epsilon epsilon, Delta delta, Dimension dimension = kScalar,
       GaussianCalibration calibration = GaussianCalibration::kAnalytic);
 
+  // For a number that is the sum of values which are rounded to the lattice one by one, `rows` of them for one unit.
+  [[nodiscard]] static Result<GaussianMechanism> create_for_sum(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                                Delta delta, Rows rows);
+
   // Noise given by its multiplier σ/Δ₂ instead of a target, for accounting by the event.
   [[nodiscard]] static Result<GaussianMechanism> create(const Sensitivity& sensitivity, NoiseMultiplier multiplier,
                                                         Dimension dimension = kScalar);
@@ -82,6 +86,11 @@ class GaussianMechanism {
  private:
   GaussianMechanism(Lattice lattice, DiscreteGaussian noise, Dimension dimension, DpStatement statement);
 
+  // `rounding` bounds the norm of the rounding errors of one unit's change, in steps; 0 for one number that is rounded
+  // as a whole.
+  [[nodiscard]] static Result<GaussianMechanism> calibrated(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                            Delta delta, Dimension dimension, double rounding,
+                                                            GaussianCalibration calibration);
   [[nodiscard]] static Result<GaussianMechanism> on_lattice(const Neighbours& neighbours, Lattice lattice,
                                                             double l2_steps, NoiseMultiplier multiplier,
                                                             Dimension dimension);

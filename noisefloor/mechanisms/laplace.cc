@@ -6,7 +6,16 @@ namespace noisefloor {
 
 Result<LaplaceMechanism> LaplaceMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                   Dimension dimension) {
-  NF_TRY(const LaplaceOnLattice calibration, laplace_on_lattice(sensitivity.l1, epsilon, dimension));
+  return create_rounded(sensitivity, epsilon, dimension, dimension.value());
+}
+
+Result<LaplaceMechanism> LaplaceMechanism::create_for_sum(const Sensitivity& sensitivity, Epsilon epsilon, Rows rows) {
+  return create_rounded(sensitivity, epsilon, kScalar, rows.value());
+}
+
+Result<LaplaceMechanism> LaplaceMechanism::create_rounded(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                          Dimension dimension, std::uint64_t roundings) {
+  NF_TRY(const LaplaceOnLattice calibration, laplace_on_lattice(sensitivity.l1, epsilon, roundings));
   NF_TRY(const DiscreteLaplace noise, DiscreteLaplace::create(calibration.scale));
   DpStatement statement{sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,
                         DiscreteLaplaceEvent{calibration.scale, calibration.sensitivity}};

@@ -25,6 +25,10 @@ class LaplaceMechanism {
   [[nodiscard]] static Result<LaplaceMechanism> create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                        Dimension dimension = kScalar);
 
+  // For a number that is the sum of values which are rounded to the lattice one by one, `rows` of them for one unit.
+  [[nodiscard]] static Result<LaplaceMechanism> create_for_sum(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                               Rows rows);
+
   // Requires dimension 1.
   template <RandomSource Source>
   [[nodiscard]] Result<Release<Source, double>> release(double answer, Source& source) const {
@@ -58,6 +62,9 @@ class LaplaceMechanism {
   [[nodiscard]] double error_bound(Confidence confidence) const;
 
  private:
+  [[nodiscard]] static Result<LaplaceMechanism> create_rounded(const Sensitivity& sensitivity, Epsilon epsilon,
+                                                               Dimension dimension, std::uint64_t roundings);
+
   LaplaceMechanism(LaplaceOnLattice calibration, DiscreteLaplace noise, Dimension dimension, DpStatement statement);
 
   [[nodiscard]] Result<void> check_dimension(std::size_t got) const;

@@ -14,6 +14,8 @@ constexpr int kMaxSensitivityBits = 52;
 constexpr int kMinSensitivityBits = 20;
 // Noise of up to 2^50 steps leaves room for its tail in 64 bits.
 constexpr double kMaxScale = 0x1p50;
+// Whole numbers up to here are exact as doubles.
+constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
 
 // The smallest whole number t with sensitivity / t ≤ ε. A fused multiply-add rounds once, so that its sign is exact.
 double whole_scale(double sensitivity, double epsilon) {
@@ -41,8 +43,9 @@ Int128 Lattice::nearest(double value) const {
 }
 
 Int128 Lattice::nearest_to_whole(std::int64_t value) const {
-  if (exponent_ > 0 || exponent_ < -36) return nearest(static_cast<double>(value));
-  return Int128{value} << -exponent_;
+  if (exponent_ > 62 || exponent_ < -62) return nearest(static_cast<double>(std::clamp(value, -kMaxExact, kMaxExact)));
+  if (exponent_ <= 0) return Int128{value} << -exponent_;
+  return (Int128{value} + (Int128{1} << (exponent_ - 1))) >> exponent_;
 }
 
 std::int64_t Lattice::to_whole(Int128 point) const {
@@ -55,24 +58,23 @@ std::int64_t Lattice::to_whole(Int128 point) const {
 
 double Lattice::to_real(Int128 point) const { return std::ldexp(static_cast<double>(point), exponent_); }
 
-Result<LaplaceOnLattice> laplace_on_lattice(L1Sensitivity sensitivity, Epsilon epsilon, Dimension dimension) {
-  const double d = static_cast<double>(dimension.value());
-  const int dimension_bits = dimension.value() == 1 ? 0 : floor_log2(d) + 1;
-  int bits = std::min(kSensitivityBits + dimension_bits, kMaxSensitivityBits);
+Result<LaplaceOnLattice> laplace_on_lattice(L1Sensitivity sensitivity, Epsilon epsilon, std::uint64_t roundings) {
+  const double slack = roundings == 1 ? 0 : static_cast<double>(roundings);
+  const int slack_bits = roundings == 1 ? 0 : floor_log2(slack) + 1;
+  int bits = std::min(kSensitivityBits + slack_bits, kMaxSensitivityBits);
   // A finer grid needs more steps of noise: give way where ε is small.
   while (std::ldexp(1.0, bits + 1) / epsilon.value() > kMaxScale) --bits;
-  if (bits < kMinSensitivityBits + dimension_bits) {
-    return invalid_argument(fmt::format("epsilon {} is too small for exact noise in {} dimension{}: use a larger one",
-                                        epsilon.value(), dimension.value(), dimension.value() == 1 ? "" : "s"));
+  if (bits < kMinSensitivityBits + slack_bits) {
+    return invalid_argument(fmt::format("epsilon {} is too small for exact noise on {} number{}: use a larger one",
+                                        epsilon.value(), roundings, roundings == 1 ? "" : "s"));
   }
   const int exponent = floor_log2(sensitivity.value()) - bits;
   if (exponent < -1022) {
     return invalid_argument(
         fmt::format("sensitivity {} is too small for a grid: state the answer in smaller units", sensitivity.value()));
   }
-  // Rounding one coordinate moves a difference to less than one step more, hence to at most the next whole number.
-  const double exact = std::ldexp(sensitivity.value(), -exponent);
-  const double steps = std::ceil(exact) + (dimension.value() == 1 ? 0 : d);
+  // Rounding one number moves a difference to at most the next whole number of steps.
+  const double steps = std::ceil(std::ldexp(sensitivity.value(), -exponent)) + slack;
   NF_TRY(const L1Sensitivity lattice_sensitivity, L1Sensitivity::make(steps));
   NF_TRY(const NoiseScale scale, NoiseScale::make(whole_scale(steps, epsilon.value())));
   return LaplaceOnLattice{Lattice(exponent), lattice_sensitivity, scale};

@@ -47,8 +47,10 @@ struct LaplaceOnLattice {
 };
 
 // Refused if ε is so small that no grid fits.
+// `roundings` is how many numbers are rounded to the lattice for one unit's change: 1 for a number that is rounded as a
+// whole; the coordinates of a vector; the rows of a person whose values are rounded one by one and then added up.
 [[nodiscard]] Result<LaplaceOnLattice> laplace_on_lattice(L1Sensitivity sensitivity, Epsilon epsilon,
-                                                          Dimension dimension);
+                                                          std::uint64_t roundings);
 
 // The exponent of the largest power of two that is at most `value`. Requires a finite value above 0.
 [[nodiscard]] int floor_log2(double value);

@@ -30,9 +30,9 @@ TEST(Lattice, NeverFailsOnData) {
 TEST(Lattice, LaplaceCalibrationIsSafeAndTight) {
   for (double sensitivity : {1e-9, 0.01, 1.0, 3.7, 1e6}) {
     for (double epsilon : {1e-6, 0.01, 0.1, 1.0 / 3, 1.0, 8.0, 100.0}) {
-      for (std::uint64_t dimension : {1ULL, 2ULL, 1000ULL}) {
-        const auto made = laplace_on_lattice(L1Sensitivity::make(sensitivity).value(), Epsilon::make(epsilon).value(),
-                                             Dimension::make(dimension).value());
+      for (std::uint64_t roundings : {1ULL, 2ULL, 1000ULL}) {
+        const auto made =
+            laplace_on_lattice(L1Sensitivity::make(sensitivity).value(), Epsilon::make(epsilon).value(), roundings);
         if (!made.has_value()) {
           EXPECT_LT(epsilon, 1e-5);
           continue;
@@ -52,8 +52,7 @@ TEST(Lattice, LaplaceCalibrationIsSafeAndTight) {
 
 TEST(Lattice, RoundingNeverMovesNeighboursFurtherThanTheStatedSteps) {
   const double sensitivity = 0.1;  // not a multiple of the grid
-  const LaplaceOnLattice made =
-      laplace_on_lattice(L1Sensitivity::make(sensitivity).value(), Epsilon::of(1), Dimension::of(1)).value();
+  const LaplaceOnLattice made = laplace_on_lattice(L1Sensitivity::make(sensitivity).value(), Epsilon::of(1), 1).value();
   const auto steps = static_cast<Int128>(made.sensitivity.value());
   for (int i = 0; i < 100000; ++i) {
     const double answer = i * 1.23456789e-7 - 0.005;
@@ -64,7 +63,7 @@ TEST(Lattice, RoundingNeverMovesNeighboursFurtherThanTheStatedSteps) {
 }
 
 TEST(Lattice, TooSmallAnEpsilonIsRefusedByItsValue) {
-  const auto made = laplace_on_lattice(L1Sensitivity::of(1), Epsilon::of(1e-12), Dimension::of(1));
+  const auto made = laplace_on_lattice(L1Sensitivity::of(1), Epsilon::of(1e-12), 1);
   ASSERT_FALSE(made.has_value());
   EXPECT_NE(made.error().message.find("1e-12"), std::string::npos);
 }

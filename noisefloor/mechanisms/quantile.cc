@@ -23,10 +23,11 @@ Result<QuantileMechanism> QuantileMechanism::create(Neighbours neighbours, Bound
   }
   // One row moves the rank of a candidate by at most 1 and the wanted rank by `level`, in the same direction or not at
   // all.
-  const double change = neighbours.adjacency == Adjacency::kReplaceOne ? 1 : std::max(level, 1 - level);
+  // Both ranks are doubles below 2^24, which rounds their difference by less than 2^-28.
+  const double change = (neighbours.adjacency == Adjacency::kReplaceOne ? 1 : std::max(level, 1 - level)) + 0x1p-28;
   NF_TRY(const Sensitivity sensitivity,
          Sensitivity::of_scalar(neighbours, change * static_cast<double>(neighbours.rows_per_unit.value())));
-  NF_TRY(const LaplaceOnLattice ranks, laplace_on_lattice(sensitivity.l1, epsilon, kScalar));
+  NF_TRY(const LaplaceOnLattice ranks, laplace_on_lattice(sensitivity.l1, epsilon, 1));
   const Lattice grid(floor_log2(bounds.width()) - kGridBits);
   // Positions on the grid must be exact in 100 bits, whatever the bounds.
   if (grid.step() == 0 || bounds.largest_magnitude() / grid.step() > 0x1p90) {

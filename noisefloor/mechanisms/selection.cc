@@ -77,7 +77,7 @@ std::string_view name_of(SelectionRule rule) {
 
 Result<SelectionMechanism> SelectionMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                       SelectionOptions options) {
-  NF_TRY(const LaplaceOnLattice calibration, laplace_on_lattice(sensitivity.l1, epsilon, kScalar));
+  NF_TRY(const LaplaceOnLattice calibration, laplace_on_lattice(sensitivity.l1, epsilon, 1));
   return SelectionMechanism(
       calibration, options,
       {sensitivity.neighbours.adjacency, sensitivity.neighbours.unit, event_of(options.rule, epsilon)});

@@ -18,8 +18,19 @@ Result<void> check_neighbours(Neighbours neighbours) {
 
 double rows_of(Neighbours neighbours) { return static_cast<double>(neighbours.rows_per_unit.value()); }
 
-// Rounded up, so that no rounding makes a sensitivity too small.
-double up(double value) { return std::nextafter(value, HUGE_VAL); }
+// Products and quotients rounded up, exactly where they are exact: no rounding makes a sensitivity too small.
+double times_up(double a, double b) {
+  const double product = a * b;
+  return std::fma(a, b, -product) > 0 ? std::nextafter(product, HUGE_VAL) : product;
+}
+double divided_up(double a, double b) {
+  const double quotient = a / b;
+  return std::fma(quotient, b, -a) < 0 ? std::nextafter(quotient, HUGE_VAL) : quotient;
+}
+double sqrt_up(double value) {
+  const double root = std::sqrt(value);
+  return std::fma(root, root, -value) < 0 ? std::nextafter(root, HUGE_VAL) : root;
+}
 
 Result<void> check_public_rows(Neighbours neighbours, std::string_view query) {
   if (neighbours.adjacency == Adjacency::kReplaceOne) return success();
@@ -38,6 +49,14 @@ Result<Bounds> Bounds::make(double lower, double upper) {
         fmt::format("bounds must be finite numbers with lower < upper; got [{}, {}]", lower, upper));
   }
   return Bounds(lower, upper);
+}
+
+double Bounds::width() const {
+  // Rounded up: what is lost in the difference is found exactly (Knuth's two-sum).
+  const double difference = upper_ - lower_;
+  const double part = difference - upper_;
+  const double lost = (upper_ - (difference - part)) - (lower_ + part);
+  return lost > 0 ? std::nextafter(difference, HUGE_VAL) : difference;
 }
 
 double Bounds::largest_magnitude() const { return std::max(std::fabs(lower_), std::fabs(upper_)); }
@@ -62,28 +81,28 @@ Result<Sensitivity> count_sensitivity(Neighbours neighbours) {
 Result<Sensitivity> sum_sensitivity(Neighbours neighbours, Bounds bounds) {
   const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
   return Sensitivity::of_scalar(neighbours,
-                                rows_of(neighbours) * (replace ? bounds.width() : bounds.largest_magnitude()));
+                                times_up(rows_of(neighbours), replace ? bounds.width() : bounds.largest_magnitude()));
 }
 
 Result<Sensitivity> mean_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
   NF_TRY_VOID(check_public_rows(neighbours, "mean"));
-  return Sensitivity::of_scalar(neighbours,
-                                up(rows_of(neighbours) * bounds.width() / static_cast<double>(rows.value())));
+  return Sensitivity::of_scalar(
+      neighbours, divided_up(times_up(rows_of(neighbours), bounds.width()), static_cast<double>(rows.value())));
 }
 
 Result<Sensitivity> variance_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
   NF_TRY_VOID(check_public_rows(neighbours, "variance"));
   // (b − a)² (n − 1)/n² for one row and the 1/n variance; (b − a)²/n bounds that and the 1/(n − 1) variance as well.
   const double width = bounds.width();
-  return Sensitivity::of_scalar(neighbours,
-                                up(rows_of(neighbours) * width * width / static_cast<double>(rows.value())));
+  return Sensitivity::of_scalar(
+      neighbours, divided_up(times_up(rows_of(neighbours), times_up(width, width)), static_cast<double>(rows.value())));
 }
 
 Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t bins_per_row) {
   const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
   const double m = rows_of(neighbours);
   const double k = static_cast<double>(bins_per_row) * (replace ? 2 : 1);
-  return Sensitivity::of_vector(neighbours, m * k, up(m * std::sqrt(k)));
+  return Sensitivity::of_vector(neighbours, times_up(m, k), times_up(m, sqrt_up(k)));
 }
 
 Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds) {
@@ -92,8 +111,8 @@ Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds) {
 
 Result<Sensitivity> clipped_gradient_sensitivity(Neighbours neighbours, ClipNorm clip, Dimension dimension) {
   const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
-  const double l2 = rows_of(neighbours) * clip.value() * (replace ? 2 : 1);
-  return Sensitivity::of_vector(neighbours, up(l2 * std::sqrt(static_cast<double>(dimension.value()))), l2);
+  const double l2 = times_up(rows_of(neighbours), clip.value() * (replace ? 2 : 1));
+  return Sensitivity::of_vector(neighbours, times_up(l2, sqrt_up(static_cast<double>(dimension.value()))), l2);
 }
 
 }  // namespace noisefloor

@@ -26,7 +26,7 @@ class Bounds {
 
   [[nodiscard]] double lower() const { return lower_; }
   [[nodiscard]] double upper() const { return upper_; }
-  [[nodiscard]] double width() const { return upper_ - lower_; }
+  [[nodiscard]] double width() const;  // rounded up
   [[nodiscard]] double middle() const { return lower_ + (upper_ - lower_) / 2; }
   [[nodiscard]] double largest_magnitude() const;
 

@@ -14,9 +14,8 @@ Result<TreeCounter> TreeCounter::create(const Sensitivity& sensitivity, Steps st
   }
   const auto levels = static_cast<std::size_t>(std::bit_width(steps.value()));
   const double height = static_cast<double>(levels);
-  NF_TRY(const Sensitivity of_tree,
-         Sensitivity::of_vector(sensitivity.neighbours, sensitivity.l1.value() * height,
-                                std::nextafter(sensitivity.l2.value() * std::sqrt(height), HUGE_VAL)));
+  NF_TRY(const Sensitivity of_tree, Sensitivity::of_vector(sensitivity.neighbours, sensitivity.l1.value() * height,
+                                                           sensitivity.l2.value() * std::sqrt(height) * (1 + 0x1p-50)));
   if (delta.value() == 0) {
     NF_TRY(GeometricMechanism geometric, GeometricMechanism::create(of_tree, epsilon));
     return TreeCounter(steps, levels, std::move(geometric));
@@ -42,7 +41,7 @@ double TreeCounter::noised(Int128 sum, BitStream& stream) const {
 }
 
 Result<double> TreeCounter::advance(std::int64_t value, BitStream& stream) {
-  if (done_ == steps_.value()) {
+  if (done_ == steps_.value() || nodes_.empty()) {
     return budget_exhausted(fmt::format("this counter was planned for {} steps, and they are over", steps_.value()));
   }
   ++done_;

@@ -31,11 +31,12 @@ DeltaBounds gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon) {
   // e^ε overflows only where the tail it multiplies is 0 or their product below the first term.
   const long double second = tail == 0 ? 0 : std::exp(e + std::log(tail));
   const long double difference = first - second;
-  // Rounding of an argument x ≤ 40 moves its tail by x² 2^-63 < 2^-52 relatively; both terms, and exp and log, stay
-  // below this.
-  const long double error = std::ldexp(first, -50);
-  return {std::clamp(std::nextafter(static_cast<double>(difference - error), -1.0), 0.0, 1.0),
-          std::clamp(std::nextafter(static_cast<double>(difference + error), 2.0), 0.0, 1.0)};
+  // Rounding of an argument x ≤ 40 moves its tail by x² 2^-63 < 2^-52 relatively; both terms, and exp and log, stay below
+  // this. Where the second tail was cut to 0, nothing is known from below.
+  const long double error = std::ldexp(first, -46);
+  const double lower = tail == 0 ? 0 : std::nextafter(static_cast<double>(difference - error), -1.0);
+  const double upper = std::nextafter(static_cast<double>(difference + error), 2.0);
+  return {std::clamp(lower, 0.0, 1.0), std::clamp(upper, 0.0, 1.0)};
 }
 
 Result<NoiseMultiplier> analytic_gaussian_multiplier(Epsilon epsilon, Delta delta) {

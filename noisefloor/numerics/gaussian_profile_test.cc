@@ -34,7 +34,7 @@ TEST(GaussianProfile, BoundsEncloseTheTruthClosely) {
       const DeltaBounds bounds = gaussian_delta(multiplier(z), loss(e));
       EXPECT_LE(Wide(bounds.lower), truth) << z << " " << e;
       EXPECT_GE(Wide(bounds.upper), truth) << z << " " << e;
-      EXPECT_LE(bounds.upper - bounds.lower, 4e-15) << z << " " << e;
+      EXPECT_LE(bounds.upper - bounds.lower, 6e-14) << z << " " << e;
     }
   }
 }

@@ -7,7 +7,7 @@
 //
 // Guarantee:     outputs are indistinguishable from uniform bits under the assumption that AES-256 is a good cipher.
 //                After each buffer the key is replaced by fresh output and the old key is gone, so a later look into
-//                memory does not reveal earlier buffers. Memory is wiped on destruction and kept out of core dumps.
+//                memory does not reveal earlier buffers. Memory is wiped on destruction and kept out of core dumps where the kernel can.
 // Fork:          a forked child of a process that holds a SecureRandom gets a stream of its own: the kernel wipes the
 //                state in the child (MADV_WIPEONFORK), and the wiped stream seeds itself anew before its next output.
 //                A ReplayRandom repeats in the child, as a replay should.

@@ -4,9 +4,10 @@
 // So it is the noise of choice inside secure sums.
 //
 // Guarantee:     exact, as internal::AliasTable is: up to an event of probability below 2^-200, on which the process
-//                ends. Requires:      2^-10 ≤ variance ≤ 2^30. Up to 2^22 one table look-up a draw; beyond, the sum
-//                of several equal parts. Set-up:        grows with the standard deviation: 1 ms at variance 10², 0.1
-//                s at 2^22. Thread safety: const after construction.
+//                ends.
+// Requires:      2^-10 ≤ variance ≤ 2^30. Up to 2^22 one table look-up a draw; beyond, the sum of several equal parts.
+// Set-up:        grows with the standard deviation: 1 ms at variance 10², 0.1 s at 2^22.
+// Thread safety: const after construction.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,9 @@ std::uint64_t PoissonSubsampler::gap(BitStream& stream, std::uint64_t limit) con
     if (stretches > limit / kStretch) return limit;
     if (drawn < kMaxStretches) break;
   }
-  return stretches * kStretch + gaps_->places.sample(stream).outcome;
+  const std::uint64_t before = stretches * kStretch;
+  const std::uint64_t place = gaps_->places.sample(stream).outcome;
+  return place >= limit - before ? limit : before + place;
 }
 
 std::vector<std::uint64_t> PoissonSubsampler::sample(BitStream& stream, std::uint64_t population) const {
@@ -77,9 +79,11 @@ std::vector<std::uint64_t> PoissonSubsampler::sample(BitStream& stream, std::uin
   const double expected = static_cast<double>(population) * rate_.value();
   chosen.reserve(static_cast<std::size_t>(expected + 6 * std::sqrt(expected) + 16));
   if (gaps_) {
-    for (std::uint64_t next = gap(stream, population); next < population;) {
+    for (std::uint64_t next = 0; next < population; ++next) {
+      const std::uint64_t skipped = gap(stream, population - next);
+      if (skipped == population - next) break;
+      next += skipped;
       chosen.push_back(next);
-      next += 1 + gap(stream, population - next);
     }
     return chosen;
   }

@@ -33,7 +33,7 @@ class PoissonSubsampler {
   [[nodiscard]] SamplingRate rate() const { return rate_; }
 
  private:
-  // The number of indices passed over before the next choice; any number from `limit` on if that is at least `limit`.
+  // The number of indices passed over before the next choice; `limit` if that is as many or more.
   [[nodiscard]] std::uint64_t gap(BitStream& stream, std::uint64_t limit) const;
 
   // A gap is geometric: whole stretches without a choice, then the place of the choice within a stretch. Both are

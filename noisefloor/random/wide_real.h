@@ -14,7 +14,7 @@ using WideReal =
     boost::multiprecision::number<boost::multiprecision::cpp_bin_float<320, boost::multiprecision::digit_base_2>,
                                   boost::multiprecision::et_off>;
 
-// Probabilities below are computed to within this, absolutely: thousands of operations of 2^-318 each, with room to
+// Probabilities below are computed to within this, absolutely: up to half a million operations of 2^-318 each, with room to
 // spare.
 inline const WideReal& wide_error() {
   static const WideReal error = ldexp(WideReal(1), -300);
