@@ -7,6 +7,7 @@
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <map>
@@ -95,8 +96,8 @@ double probability(const Answers& answers, const Replies& replies, Noise noise) 
   double sum = 0;
   for (std::size_t i = 0; i + 1 < kinks.size(); ++i) {
     const double length = kinks[i + 1] - kinks[i];
-    const double pieces = std::ceil(length / (3 * std::min(noise.threshold_scale, noise.answer_scale)));
-    for (double piece = 0; piece < pieces; ++piece) {
+    const auto pieces = static_cast<int>(std::ceil(length / (3 * std::min(noise.threshold_scale, noise.answer_scale))));
+    for (int piece = 0; piece < pieces; ++piece) {
       sum += boost::math::quadrature::gauss<double, 20>::integrate(integrand, kinks[i] + length * piece / pieces,
                                                                    kinks[i] + length * (piece + 1) / pieces);
     }
@@ -114,10 +115,10 @@ double discrete_probability(const Answers& answers, const Replies& replies, Nois
     return m > 0 ? std::pow(r, m) / (1 + r) : 1 - std::pow(r, 1 - m) / (1 + r);
   };
   const double q = std::exp(-1 / noise.threshold_scale);
-  const double reach = std::ceil(40 * noise.threshold_scale);
+  const auto reach = static_cast<int>(40 * noise.threshold_scale);
   double sum = 0;
-  for (double z = -reach; z <= reach; ++z) {
-    sum += (1 - q) / (1 + q) * std::pow(q, std::fabs(z)) * given_threshold(answers, replies, z, at_least);
+  for (int z = -reach; z <= reach; ++z) {
+    sum += (1 - q) / (1 + q) * std::pow(q, std::abs(z)) * given_threshold(answers, replies, z, at_least);
   }
   return sum;
 }
@@ -152,7 +153,7 @@ double p_value(const std::map<std::int64_t, std::uint64_t>& counts, std::size_t 
   std::map<std::int64_t, double> p;
   for (const Replies& replies : all_replies(questions, max_above)) p[code_of(replies)] = law(replies);
   return testing::chi_square_p_value(counts, draws, 0, std::int64_t{1} << (questions + 1),
-                                     [&](std::int64_t code) { return p.count(code) != 0 ? p.at(code) : 0.0; });
+                                     [&](std::int64_t code) { return p.contains(code) ? p.at(code) : 0.0; });
 }
 
 // Detects noise of the answers off by 5 %, noise of the threshold off by 10 % or absent, and noise for monotonic

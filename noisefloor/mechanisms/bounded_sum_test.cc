@@ -47,6 +47,25 @@ TEST(BoundedSum, RoundingOfFloatsDoesNotRaiseTheSensitivity) {
             sum.release(std::span<const double>(shuffled), b).value());
 }
 
+// A person's rows are rounded one by one: 1000 times R(0.7) is more than R(700). The noise must be for the former.
+TEST(BoundedSum, SeveralRowsOfAPersonAreRoundedOneByOne) {
+  for (const std::uint64_t rows : {2ULL, 3ULL, 1000ULL, 3'900'000ULL}) {
+    for (const double upper : {0.7, 1.07, 1.0 / 3}) {
+      const Neighbours persons{Adjacency::kAddRemove, PrivacyUnit::kPerson, Rows::make(rows).value()};
+      for (const Delta delta : {Delta::of(0), Delta::of(1e-5)}) {
+        const auto sum = BoundedSum::create(persons, bounds(0, upper), Epsilon::of(1), delta);
+        if (!sum.has_value()) continue;  // refused is safe
+        const double one_row = std::floor(upper / sum.value().lattice().step() + 0.5);
+        const DpEventVariant& kind = sum.value().statement().event.kind();
+        const double steps = delta.value() == 0 ? std::get<DiscreteLaplaceEvent>(kind).l1_sensitivity.value()
+                                                : std::get<DiscreteGaussianEvent>(kind).l2_sensitivity.value();
+        EXPECT_GE(steps, one_row * static_cast<double>(rows)) << rows << ' ' << upper;
+        EXPECT_LE(steps, one_row * static_cast<double>(rows) * (1 + 0x1p-17)) << rows << ' ' << upper;
+      }
+    }
+  }
+}
+
 TEST(BoundedSum, ValuesAreClampedAndOddOnesHarmless) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

@@ -49,6 +49,7 @@ Int128 Lattice::nearest_to_whole(std::int64_t value) const {
 }
 
 std::int64_t Lattice::to_whole(Int128 point) const {
+  if (exponent_ == 0) return saturate_to_int64(point);
   if (exponent_ >= 0 || exponent_ < -120) {
     return static_cast<std::int64_t>(std::clamp(std::rint(to_real(point)), -0x1p62, 0x1p62));
   }

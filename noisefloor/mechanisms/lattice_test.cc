@@ -17,6 +17,25 @@ TEST(Lattice, RoundsToTheNearestPointAndBack) {
   EXPECT_EQ(Lattice(4).to_real(Lattice(4).nearest(100)), 96);
 }
 
+// Halves go up, not to even: 0.5 and 1.5 are one step apart and must stay so.
+TEST(Lattice, RoundingKeepsWholeDistances) {
+  const Lattice lattice(0);
+  for (double x : {-2.5, -1.5, -0.5, 0.5, 1.5, 2.5}) {
+    for (double n : {1.0, 3.0, 1001.0}) {
+      EXPECT_TRUE(lattice.nearest(x + n) - lattice.nearest(x) <= static_cast<Int128>(n)) << x << ' ' << n;
+    }
+  }
+}
+
+TEST(Lattice, WholeNumbersBeyondDoublesAreExact) {
+  constexpr std::int64_t huge = (std::int64_t{1} << 62) + 1;
+  for (int exponent : {-62, -40, -20, 0}) {
+    EXPECT_EQ(Lattice(exponent).to_whole(Lattice(exponent).nearest_to_whole(huge)), huge) << exponent;
+  }
+  // On a coarser grid neighbours stay within one step.
+  EXPECT_TRUE(Lattice(1).nearest_to_whole(huge) - Lattice(1).nearest_to_whole(huge - 1) <= 1);
+}
+
 TEST(Lattice, NeverFailsOnData) {
   const Lattice lattice(-20);
   EXPECT_TRUE(lattice.nearest(std::numeric_limits<double>::quiet_NaN()) == 0);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <map>
@@ -74,12 +75,12 @@ Law noisy_max_law(const Scores& scores, double scale, Ties ties = Ties::kLowerIn
     return x < 0 ? std::exp(x / scale) / (1 + r) : 1 - std::exp(-(x + 1) / scale) / (1 + r);
   };
   const auto [lowest, highest] = std::minmax_element(scores.begin(), scores.end());
-  const double reach = std::ceil(*highest - *lowest + 40 * scale);
+  const auto reach = static_cast<int>(*highest - *lowest + 40 * scale);
   Law law;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     double sum = 0;
-    for (double x = -reach; x <= reach; ++x) {
-      double p = (1 - r) / (1 + r) * std::exp(-std::fabs(x) / scale);
+    for (int x = -reach; x <= reach; ++x) {
+      double p = (1 - r) / (1 + r) * std::exp(-std::abs(x) / scale);
       for (std::size_t j = 0; j < scores.size(); ++j) {
         if (j == i) continue;
         const bool wins_ties = ties == Ties::kLowerIndex ? i < j : i > j;

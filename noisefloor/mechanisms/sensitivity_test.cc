@@ -121,6 +121,15 @@ TEST(Bounds, RefuseWhatIsNotAnInterval) {
   }
 }
 
+// The difference of these doubles rounds down; the width must not.
+TEST(Bounds, WidthIsRoundedUp) {
+  const double lower = -0x1.00000008p-33;
+  const double upper = 0x1.ffffffffp-1;
+  EXPECT_GE(static_cast<long double>(bounds(lower, upper).width()), static_cast<long double>(upper) - lower);
+  EXPECT_EQ(bounds(-2, 3).width(), 5);
+  EXPECT_EQ(bounds(0, 0.1).width(), 0.1);
+}
+
 TEST(Bounds, ClampingIsTotal) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();

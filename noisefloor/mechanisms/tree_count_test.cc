@@ -209,6 +209,7 @@ TEST(TreeCount, TotalsShareTheNoiseOfTheirNodesAndNothingElse) {
   const auto noise = [&] { return static_cast<double>(law.sample(source)); };
   const auto smallest_of_nodes = [&](const std::vector<Totals>& drawn) {
     std::vector<Totals> nodes;
+    nodes.reserve(drawn.size());
     for (const Totals& totals : drawn) nodes.push_back(nodes_of(totals));
     double smallest = 1;
     for (std::size_t i = 0; i < kSteps; ++i) smallest = std::min(smallest, laplace_p_value(nodes, i, one_node));
@@ -248,6 +249,7 @@ TEST(TreeCount, GaussianTotalsHaveTheLawOfTheirNodes) {
     return totals;
   });
   std::vector<Totals> nodes;
+  nodes.reserve(drawn.size());
   for (const Totals& totals : drawn) nodes.push_back(nodes_of(totals));
   for (std::size_t i = 0; i < kSteps; ++i) {
     const double of_total = sigma * std::sqrt(static_cast<double>(std::popcount(i + 1)));
