@@ -5,6 +5,7 @@
 #include <array>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
@@ -16,7 +17,7 @@ Result<Enum> parse_name(std::string_view what, const std::array<Enum, N>& all, s
     if (name_of(one) == text) return one;
     known += fmt::format("{}{}", known.empty() ? "" : " or ", name_of(one));
   }
-  return invalid_argument(fmt::format("{} must be {}; got '{:.40}'", what, known, text));
+  return invalid_argument(fmt::format("{} must be {}; got {}", what, known, shown(text)));
 }
 
 }  // namespace

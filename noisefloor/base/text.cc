@@ -9,15 +9,8 @@
 namespace noisefloor {
 namespace {
 
-// Arguments are shown back to whoever typed them: shortened, and without control characters.
-std::string quoted(std::string_view text) {
-  std::string shown = "'";
-  for (char c : text.substr(0, 40)) shown += (c >= 0x20 && c != 0x7f) ? c : '?';
-  return shown + (text.size() > 40 ? "…'" : "'");
-}
-
 Error not_a_number(std::string_view what, std::string_view kind, std::string_view text) {
-  return invalid_argument(fmt::format("{} must be {}; got {}", what, kind, quoted(text)));
+  return invalid_argument(fmt::format("{} must be {}; got {}", what, kind, shown(text)));
 }
 
 template <class Integer>
@@ -26,13 +19,19 @@ Result<Integer> parse_whole(std::string_view what, std::string_view kind, std::s
   const char* end = text.data() + text.size();
   auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range) {
-    return invalid_argument(fmt::format("{} is out of range: {}", what, quoted(text)));
+    return invalid_argument(fmt::format("{} is out of range: {}", what, shown(text)));
   }
   if (error != std::errc{} || rest != end) return not_a_number(what, kind, text);
   return value;
 }
 
 }  // namespace
+
+std::string shown(std::string_view text) {
+  std::string out = "'";
+  for (char c : text.substr(0, 40)) out += (c >= 0x20 && c != 0x7f) ? c : '?';
+  return out + (text.size() > 40 ? "…'" : "'");
+}
 
 std::optional<double> parse_finite(std::string_view text) {
   double value = 0;

@@ -10,6 +10,9 @@
 
 namespace noisefloor {
 
+// `text` in quotes as an error message may show it: shortened, and without control characters.
+[[nodiscard]] std::string shown(std::string_view text);
+
 // A finite decimal number such as "3", "-0.5" or "1e-6"; nothing else ("nan", "inf", "0x1", "1e400", "" are not).
 [[nodiscard]] std::optional<double> parse_finite(std::string_view text);
 

@@ -7,6 +7,8 @@
 #include <set>
 #include <vector>
 
+#include "noisefloor/base/text.h"
+
 namespace noisefloor {
 namespace {
 
@@ -132,27 +134,55 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::erro
 
 Error bad_event(std::string_view what) { return input_data_error(fmt::format("not a valid event: {}", what)); }
 
-// Parses JSON that has no repeated keys and is not nested deeper than events can be.
+// Looks through a document before it is read: what is refused here would otherwise be lost silently.
+class StrictLook final : public nlohmann::json_sax<Json> {
+ public:
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  bool null() override { return true; }
+  bool boolean(bool /*value*/) override { return true; }
+  bool number_integer(number_integer_t /*value*/) override { return true; }
+  bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
+  bool number_float(number_float_t value, const string_t& text) override {
+    const std::string_view mantissa = std::string_view(text).substr(0, text.find_first_of("eE"));
+    const bool vanished = value == 0 && mantissa.find_first_of("123456789") != std::string_view::npos;
+    return !vanished || refuse(fmt::format("the number {} is too small for this program", shown(text)));
+  }
+  bool string(string_t& /*value*/) override { return true; }
+  bool binary(binary_t& /*value*/) override { return true; }
+  bool start_object(std::size_t /*elements*/) override { return enter(); }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t /*elements*/) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool key(string_t& name) override { return keys_.back().insert(name).second || refuse("a field is given twice"); }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/, const Json::exception& /*error*/) override {
+    return refuse("this is not JSON");
+  }
+
+ private:
+  bool refuse(std::string problem) {
+    problem_ = std::move(problem);
+    return false;
+  }
+  bool enter() {
+    // Each level of events nests objects and lists twice; the statement around them adds one.
+    constexpr std::size_t max_json_depth = 2 * kMaxEventDepth + 2;
+    keys_.emplace_back();
+    return keys_.size() <= max_json_depth || refuse(fmt::format("nested deeper than {} levels", kMaxEventDepth));
+  }
+  bool leave() {
+    keys_.pop_back();
+    return true;
+  }
+
+  std::vector<std::set<std::string>> keys_;
+  std::string problem_;
+};
+
 Result<Json> parse_strict(std::string_view text) {
-  // Each level of events nests objects and lists twice; the statement around them adds one.
-  constexpr std::size_t max_json_depth = 2 * kMaxEventDepth + 2;
-  std::vector<std::set<std::string>> keys;
-  bool repeated = false;
-  bool too_deep = false;
-  auto watch = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (static_cast<std::size_t>(depth) > max_json_depth) too_deep = true;
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end && !keys.empty()) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.empty()) {
-      repeated |= !keys.back().insert(parsed.get<std::string>()).second;
-    }
-    return !too_deep;
-  };
-  Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (too_deep) return bad_event(fmt::format("nested deeper than {} levels", kMaxEventDepth));
-  if (json.is_discarded()) return bad_event("this is not JSON");
-  if (repeated) return bad_event("a field is given twice");
-  return json;
+  StrictLook look;
+  if (!Json::sax_parse(text, &look)) return bad_event(look.problem());
+  return Json::parse(text);
 }
 
 // Where the reader is: how deep, and how many events it has met so far.
@@ -245,7 +275,7 @@ Result<DpEvent> read_event(const Json& json, Place place) {
     if (kind_name(blank) != kind->get_ref<const std::string&>()) continue;
     return std::visit([&](const auto& of_kind) { return read_kind(of_kind, json, place); }, blank.kind());
   }
-  return bad_event(fmt::format("unknown kind \"{:.40}\"", kind->get_ref<const std::string&>()));
+  return bad_event(fmt::format("unknown kind {}", shown(kind->get_ref<const std::string&>())));
 }
 
 // The event at the top of a document.

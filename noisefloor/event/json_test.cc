@@ -77,7 +77,8 @@ TEST(EventJson, GoldenLines) {
 }
 
 TEST(EventJson, UnknownThingsAreRefused) {
-  EXPECT_EQ(error_of(R"({"kind":"telepathy"})"), R"(not a valid event: unknown kind "telepathy")");
+  EXPECT_EQ(error_of(R"({"kind":"telepathy"})"), "not a valid event: unknown kind 'telepathy'");
+  EXPECT_EQ(error_of("{\"kind\":\"\\u001b[2J\"}"), "not a valid event: unknown kind '?[2J'");
   EXPECT_EQ(error_of(R"({"kind":"gaussian","noise_multiplier":1,"extra":0})"),
             "not a valid event: gaussian has an unknown field");
   EXPECT_EQ(error_of(R"({"kind":"gaussian"})"), R"(not a valid event: gaussian needs a field "noise_multiplier")");
@@ -97,6 +98,18 @@ TEST(EventJson, NumbersOutOfRangeAreRefused) {
   }
   EXPECT_NE(error_of(R"({"kind":"fixed_size_sampled","sample_size":11,"population":10,"event":{"kind":"zero_cost"}})"),
             "");
+}
+
+// Read as 0 it would claim a delta of 0.
+TEST(EventJson, ANumberTooSmallForADoubleIsRefused) {
+  const auto with_delta = [](const std::string& delta) {
+    return error_of(R"({"kind":"epsilon_delta","epsilon":1,"delta":)" + delta + "}");
+  };
+  EXPECT_EQ(with_delta("1e-400"), "not a valid event: the number '1e-400' is too small for this program");
+  EXPECT_NE(with_delta("0." + std::string(400, '0') + "1"), "");
+  EXPECT_EQ(with_delta("5e-324"), "");
+  EXPECT_EQ(with_delta("0e5"), "");
+  EXPECT_EQ(with_delta("0.0"), "");
 }
 
 TEST(EventJson, GarbageIsRefused) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace noisefloor {
@@ -19,8 +20,9 @@ Result<Noise> calibrate(L1Sensitivity sensitivity, Epsilon epsilon, AboveThresho
   // Rounded so that the two parts add up to at most ε.
   NF_TRY(const Epsilon threshold_part, Epsilon::make(std::nextafter(epsilon.value() / (1 + ratio), 0)));
   NF_TRY(const Epsilon answer_part, Epsilon::make(std::nextafter(epsilon.value() - threshold_part.value(), 0)));
-  // One grid for both: that of the answers, whose sensitivity is the same.
-  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity, answer_part, 1));
+  // One grid for both, which has room for the larger noise.
+  NF_TRY(const Epsilon smaller_part, Epsilon::make(std::min(threshold_part.value(), answer_part.value() / above)));
+  NF_TRY(const LaplaceOnLattice grid, laplace_on_lattice(sensitivity, smaller_part, 1));
   const auto noise_of = [](double scale) -> Result<DiscreteLaplace> {
     NF_TRY(const NoiseScale whole, NoiseScale::make(std::ceil(scale * (1 + 0x1p-50))));
     return DiscreteLaplace::create(whole);
@@ -40,10 +42,13 @@ Result<AboveThreshold<Source>> AboveThreshold<Source>::create(const Sensitivity&
   if (!std::isfinite(options.threshold)) {
     return invalid_argument(fmt::format("the threshold must be a finite number; got {}", options.threshold));
   }
+  if (options.monotonic) NF_TRY_VOID(check_monotonic(sensitivity.neighbours.adjacency));
   const Result<Noise> noise = calibrate(sensitivity.l1, epsilon, options);
   if (!noise.has_value()) {
-    return invalid_argument(fmt::format("no exact noise for epsilon {} and {} replies \"above\" ({})", epsilon.value(),
-                                        options.max_above, noise.error().message));
+    return invalid_argument(
+        fmt::format("no exact noise for epsilon {} and {} replies \"above\": use a larger epsilon or allow "
+                    "fewer ({})",
+                    epsilon.value(), options.max_above, noise.error().message));
   }
   const auto& [lattice, threshold_noise, answer_noise] = noise.value();
   NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.value()));

@@ -6,7 +6,7 @@
 //                grid with discrete Laplace noise: the proof shifts noise by whole numbers of steps only, so it holds
 //                unchanged.
 // Requires:      each answer moves by at most the stated sensitivity. Monotonic: if one answer rises when a unit is
-//                added, all do.
+//                added, all do; refused for replace-one.
 // Thread safety: none; it counts the "above" replies.
 #pragma once
 

@@ -15,11 +15,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Answers = std::vector<double>;
 using Replies = std::vector<bool>;
@@ -385,11 +387,6 @@ TEST(AboveThreshold, TheSensitivityScalesTheNoise) {
   }
 }
 
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
-}
-
 TEST(AboveThreshold, RefusesBadOptions) {
   ReplayRandom source = ReplayRandom::create(8).value();
   const auto refusal = [&](double epsilon, AboveThresholdOptions options) {
@@ -405,6 +402,14 @@ TEST(AboveThreshold, RefusesBadOptions) {
   EXPECT_EQ(refusal(1, {0, std::numeric_limits<std::uint64_t>::max(), false}).code, ErrorCode::kInvalidArgument);
 }
 
+TEST(AboveThreshold, NothingIsMonotonicUnderReplaceOne) {
+  ReplayRandom source = ReplayRandom::create(8).value();
+  const Sensitivity count = count_sensitivity({.adjacency = Adjacency::kReplaceOne}).value();
+  expect_invalid(AboveThreshold<ReplayRandom>::create(count, Epsilon::of(1), {0, 1, true}, source).error(),
+                 "replace-one");
+  EXPECT_TRUE(AboveThreshold<ReplayRandom>::create(count, Epsilon::of(1), {0, 1, false}, source).has_value());
+}
+
 // The value that the caller gave, not one that was computed from it.
 TEST(AboveThreshold, RefusalsNameTheEpsilonAndTheNumberOfAboves) {
   ReplayRandom source = ReplayRandom::create(9).value();
@@ -414,6 +419,7 @@ TEST(AboveThreshold, RefusalsNameTheEpsilonAndTheNumberOfAboves) {
         .error();
   };
   expect_invalid(refusal(1e-12, 1), "1e-12");
+  expect_invalid(refusal(1e-12, 1), "use a larger epsilon or allow fewer");
   expect_invalid(refusal(5e-324, 1), "5e-324");
   expect_invalid(refusal(1, std::uint64_t{1} << 60), std::to_string(std::uint64_t{1} << 60));
 }

@@ -6,7 +6,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 
-#include "noisefloor/mechanisms/dimension.h"
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/numerics/gaussian_profile.h"
 
 namespace noisefloor {
@@ -33,7 +33,7 @@ double rounding_of(Dimension dimension) {
 LatticeSensitivity choose_lattice(L2Sensitivity sensitivity, double rounding, int bits) {
   const int exponent = floor_log2(sensitivity.value() / std::max(rounding, 1.0)) - bits;
   const double exact = std::ldexp(sensitivity.value(), -exponent);
-  return {Lattice(exponent), rounding == 0 ? std::ceil(exact) : std::nextafter(exact + rounding, HUGE_VAL) + 1};
+  return {Lattice(exponent), rounding == 0 ? std::ceil(exact) : next_up(exact + rounding) + 1};
 }
 
 // How far the discrete Gaussian is from a rounded continuous one; docs/proofs/gaussian_on_a_grid.md.
@@ -128,29 +128,18 @@ Result<GaussianMechanism> GaussianMechanism::create(const Sensitivity& sensitivi
 
 Result<GaussianMechanism> GaussianMechanism::on_lattice(const Neighbours& neighbours, Lattice lattice, double l2_steps,
                                                         NoiseMultiplier multiplier, Dimension dimension) {
-  NF_TRY(const NoiseScale sigma, NoiseScale::make(std::nextafter(multiplier.value() * l2_steps, HUGE_VAL)));
+  NF_TRY(const NoiseScale sigma, NoiseScale::make(times_up(multiplier.value(), l2_steps)));
   NF_TRY(DiscreteGaussian noise, DiscreteGaussian::create(sigma));
   NF_TRY(const L2Sensitivity l2, L2Sensitivity::make(l2_steps));
-  const double root = std::sqrt(static_cast<double>(dimension.value()));
-  NF_TRY(const L1Sensitivity l1,
-         L1Sensitivity::make(dimension.value() == 1 ? l2_steps : std::nextafter(l2_steps * root, HUGE_VAL)));
+  const double root = sqrt_up(static_cast<double>(dimension.value()));
+  NF_TRY(const L1Sensitivity l1, L1Sensitivity::make(times_up(l2_steps, root)));
   DpStatement statement{neighbours.adjacency, neighbours.unit,
                         DiscreteGaussianEvent{sigma, Contributors::of(1), l1, l2, dimension}};
   return GaussianMechanism(lattice, std::move(noise), dimension, std::move(statement));
 }
 
-GaussianMechanism::GaussianMechanism(Lattice lattice, DiscreteGaussian noise, Dimension dimension,
-                                     DpStatement statement)
-    : lattice_(lattice), noise_(std::move(noise)), dimension_(dimension), statement_(std::move(statement)) {}
-
-Result<void> GaussianMechanism::check_dimension(std::size_t got) const { return check_answer_size(dimension_, got); }
-
-double GaussianMechanism::add_noise(Int128 point, BitStream& stream) const {
-  return lattice_.to_real(saturating_add(point, noise_.sample(stream)));
-}
-
 double GaussianMechanism::error_bound(Confidence confidence) const {
-  return sigma() * std::sqrt(2.0) * boost::math::erf_inv(confidence.value()) + lattice_.step();
+  return sigma() * std::sqrt(2.0) * boost::math::erf_inv(confidence.value()) + lattice().step();
 }
 
 }  // namespace noisefloor

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/base/wide_int.h"
 
 namespace noisefloor {
@@ -13,9 +14,7 @@ Result<GeometricMechanism> GeometricMechanism::create(const Sensitivity& sensiti
   if (l1 != std::floor(l1)) {
     return invalid_argument(fmt::format("the geometric mechanism needs a whole sensitivity; got {}", l1));
   }
-  // The smallest double with l1 / scale ≤ ε. A fused multiply-add rounds once, so that its sign is exact.
-  double scale = l1 / epsilon.value();
-  while (std::fma(scale, epsilon.value(), -l1) < 0) scale = std::nextafter(scale, HUGE_VAL);
+  const double scale = divided_up(l1, epsilon.value());
   if (!(scale >= DiscreteLaplace::kMinScale && scale <= DiscreteLaplace::kMaxScale)) {
     return invalid_argument(
         fmt::format("epsilon {} for a sensitivity of {} needs noise of scale {:.3g}; exact noise has {:.3g} to {:.3g}",

@@ -1,7 +1,8 @@
 // The geometric mechanism: the Laplace mechanism for whole numbers, with whole results.
 //
 // Guarantee:     ε-DP for neighbours that move the count by at most the stated (whole) sensitivity. The noise is
-//                discrete Laplace of scale Δ/ε, exact; nothing is rounded. Results saturate at the ends of 64 bits.
+//                discrete Laplace of scale Δ/ε, exact; nothing is rounded. Results saturate at the ends of 64 bits,
+//                and so does the noise (an event of probability below 2^-183).
 // Implements:    Ghosh, Roughgarden, Sundararajan 2009.
 // Thread safety: const after construction.
 #pragma once

@@ -14,11 +14,13 @@
 #include <vector>
 
 #include "noisefloor/numerics/gaussian_profile.h"
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Counts = std::vector<std::int64_t>;
 
@@ -272,12 +274,6 @@ TEST(Histogram, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
     EXPECT_FALSE(contains_non_private(one.statement().event));
     EXPECT_TRUE(contains_non_private(replayed.statement().event));
   }
-}
-
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
-  EXPECT_EQ(error.message.find("987"), std::string::npos) << "a count leaked: " << error.message;
 }
 
 TEST(Histogram, RefusesAnotherNumberOfBinsWithoutNamingCounts) {

@@ -1,7 +1,5 @@
 #include "noisefloor/mechanisms/laplace.h"
 
-#include "noisefloor/mechanisms/dimension.h"
-
 namespace noisefloor {
 
 Result<LaplaceMechanism> LaplaceMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon,
@@ -19,21 +17,11 @@ Result<LaplaceMechanism> LaplaceMechanism::create_rounded(const Sensitivity& sen
   NF_TRY(const DiscreteLaplace noise, DiscreteLaplace::create(calibration.scale));
   DpStatement statement{sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,
                         DiscreteLaplaceEvent{calibration.scale, calibration.sensitivity}};
-  return LaplaceMechanism(calibration, noise, dimension, std::move(statement));
-}
-
-LaplaceMechanism::LaplaceMechanism(LaplaceOnLattice calibration, DiscreteLaplace noise, Dimension dimension,
-                                   DpStatement statement)
-    : calibration_(calibration), noise_(noise), dimension_(dimension), statement_(std::move(statement)) {}
-
-Result<void> LaplaceMechanism::check_dimension(std::size_t got) const { return check_answer_size(dimension_, got); }
-
-double LaplaceMechanism::add_noise(Int128 point, BitStream& stream) const {
-  return lattice().to_real(saturating_add(point, noise_.sample(stream)));
+  return LaplaceMechanism(calibration.lattice, noise, dimension, std::move(statement));
 }
 
 double LaplaceMechanism::error_bound(Confidence confidence) const {
-  return (static_cast<double>(noise_.quantile_of_magnitude(confidence)) + 0.5) * lattice().step();
+  return (static_cast<double>(noise().quantile_of_magnitude(confidence)) + 0.5) * lattice().step();
 }
 
 }  // namespace noisefloor

@@ -21,8 +21,8 @@ class Lattice {
 
   [[nodiscard]] double step() const;
 
-  // The nearest point, in steps; halves go up, always, so that two answers which differ by n steps at most stay so. NaN becomes 0 and what is beyond ±2^100 steps saturates: never an error, since errors
-  // would depend on the data.
+  // The nearest point, in steps; halves go up, always, so that two answers which differ by n steps at most stay so.
+  // NaN becomes 0 and what is beyond ±2^100 steps saturates: never an error, since errors would depend on the data.
   [[nodiscard]] Int128 nearest(double value) const;
 
   // The same for whole numbers of at most 64 bits, which need not fit in a double. Exact on grids of 1 or finer.
@@ -39,7 +39,7 @@ class Lattice {
 };
 
 // Discrete Laplace noise on a lattice that gives ε-DP: noise of `scale` steps for answers that move by at most
-// `sensitivity` steps. Both are whole numbers with sensitivity / scale ≤ ε, and above ε (1 − 2^-20).
+// `sensitivity` steps. Both are whole numbers with sensitivity / scale ≤ ε, and the scale is the smallest such.
 struct LaplaceOnLattice {
   Lattice lattice;
   L1Sensitivity sensitivity;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/rounding.h"
 
 namespace noisefloor {
 namespace {
@@ -90,8 +91,7 @@ Result<PartitionSelection> PartitionSelection::create(Epsilon epsilon, Delta del
   // The share of one group: composition over the groups of a unit adds up to (ε, δ).
   const double group_epsilon = std::nextafter(epsilon.value() / partitions, 0);
   const double group_delta = delta.value() / partitions * kSafety;
-  double scale = 1 / group_epsilon;
-  while (std::fma(scale, group_epsilon, -1) < 0) scale = std::nextafter(scale, HUGE_VAL);
+  const double scale = divided_up(1, group_epsilon);
   NF_TRY(const NoiseScale noise_scale, NoiseScale::make(scale));
   NF_TRY(selection.laplace_, DiscreteLaplace::create(noise_scale));
   if (rule == PartitionRule::kLaplace) {

@@ -1,7 +1,7 @@
 // Which groups may be named at all? A group that exists only because of one person gives that person away. Partition
 // selection keeps a group with a probability that depends on how many units are in it, and nearly never if it is one.
 //
-//   truncated-geometric   keeps as many groups as any rule can, up to rounding          (Desfontaines et al. 2020)
+//   truncated-geometric   keeps as many groups as any rule can, up to a factor e^ε of δ          (Desfontaines et al. 2020)
 //   laplace               noised count at or above a threshold                          (Korolova et al. 2009)
 //   gaussian              the same with Gaussian noise: better where a unit is in many groups
 //
@@ -34,7 +34,8 @@ class PartitionSelection {
                                                          PartitionRule rule = PartitionRule::kTruncatedGeometric,
                                                          PrivacyUnit unit = PrivacyUnit::kPerson);
 
-  // For each group, given the number of units in it, whether it is kept. Groups without units are never kept.
+  // For each group, given the number of units in it, whether it is kept. Groups without units are never kept. Publish
+  // the names of the kept ones only: how many groups were given is as private as their names.
   template <RandomSource Source>
   [[nodiscard]] Release<Source, std::vector<bool>> release(std::span<const std::uint64_t> units, Source& source) const {
     std::vector<bool> kept;

@@ -16,11 +16,13 @@
 #include <vector>
 
 #include "noisefloor/numerics/gaussian_profile.h"
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Units = std::vector<std::uint64_t>;
 using Keep = std::function<double(std::uint64_t)>;
@@ -463,11 +465,6 @@ TEST(PartitionSelection, NamesItsRules) {
   EXPECT_EQ(name_of(PartitionRule::kTruncatedGeometric), "truncated-geometric");
   EXPECT_EQ(name_of(PartitionRule::kLaplace), "laplace");
   EXPECT_EQ(name_of(PartitionRule::kGaussian), "gaussian");
-}
-
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
 }
 
 TEST(PartitionSelection, RefusesDeltaZeroAndNoPartitions) {

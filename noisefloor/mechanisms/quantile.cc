@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/random/exact_choice.h"
 #include "noisefloor/random/uniform.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::size_t kMaxValues = (std::size_t{1} << 24) - 1;
 constexpr int kGridBits = 40;
+// Levels are whole multiples of 1 / this, so that ranks below 2^24 times a level are exact doubles.
+constexpr double kLevelUnits = 0x1p28;
 
 }  // namespace
 
@@ -21,12 +24,12 @@ Result<QuantileMechanism> QuantileMechanism::create(Neighbours neighbours, Bound
   if (!(level >= 0 && level <= 1)) {
     return invalid_argument(fmt::format("the level of a quantile must be from 0 to 1; got {}", level));
   }
+  level = std::round(level * kLevelUnits) / kLevelUnits;
   // One row moves the rank of a candidate by at most 1 and the wanted rank by `level`, in the same direction or not at
-  // all.
-  // Both ranks are doubles below 2^24, which rounds their difference by less than 2^-28.
-  const double change = (neighbours.adjacency == Adjacency::kReplaceOne ? 1 : std::max(level, 1 - level)) + 0x1p-28;
+  // all. Both ranks and their difference are exact.
+  const double change = neighbours.adjacency == Adjacency::kReplaceOne ? 1 : std::max(level, 1 - level);
   NF_TRY(const Sensitivity sensitivity,
-         Sensitivity::of_scalar(neighbours, change * static_cast<double>(neighbours.rows_per_unit.value())));
+         Sensitivity::of_scalar(neighbours, times_up(change, static_cast<double>(neighbours.rows_per_unit.value()))));
   NF_TRY(const LaplaceOnLattice ranks, laplace_on_lattice(sensitivity.l1, epsilon, 1));
   const Lattice grid(floor_log2(bounds.width()) - kGridBits);
   // Positions on the grid must be exact in 100 bits, whatever the bounds.

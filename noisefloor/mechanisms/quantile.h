@@ -21,7 +21,7 @@ namespace noisefloor {
 
 class QuantileMechanism {
  public:
-  // `level` from 0 (minimum) to 1 (maximum); 0.5 is the median.
+  // `level` from 0 (minimum) to 1 (maximum), rounded to a multiple of 2^-28; 0.5 is the median.
   [[nodiscard]] static Result<QuantileMechanism> create(Neighbours neighbours, Bounds bounds, double level,
                                                         Epsilon epsilon);
 

@@ -12,11 +12,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Values = std::vector<double>;
 
@@ -335,12 +337,6 @@ TEST(Quantile, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
   EXPECT_EQ(one.statement(), quantile.statement());
   EXPECT_FALSE(contains_non_private(one.statement().event));
   EXPECT_TRUE(contains_non_private(replayed.statement().event));
-}
-
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
-  EXPECT_EQ(error.message.find("987"), std::string::npos) << "a value leaked: " << error.message;
 }
 
 TEST(Quantile, RefusesBadParameters) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/mechanisms/dimension.h"
 #include "noisefloor/random/exact_choice.h"
 #include "noisefloor/random/uniform.h"
@@ -36,21 +37,21 @@ RandomizedResponse::RandomizedResponse(Epsilon epsilon, Categories categories, P
     : epsilon_(epsilon),
       categories_(categories),
       statement_{Adjacency::kReplaceOne, unit, RandomizedResponseEvent{epsilon, categories}} {
-  int exponent = 0;
-  numerator_ = static_cast<std::uint64_t>(std::ldexp(std::frexp(epsilon.value(), &exponent), 53));
-  exponent -= 53;  // from −113 to −43 in the range of ε
-  denominator_ = Uint128{1} << -exponent;
+  const auto [mantissa, exponent] = binary_fraction(epsilon.value());  // the exponent is from −113 to 9
+  numerator_ = Uint128{mantissa} << std::max(exponent, 0);
+  denominator_ = Uint128{1} << std::max(-exponent, 0);
 }
 
 Result<std::uint64_t> RandomizedResponse::respond(std::uint64_t truth, BitStream& stream) const {
   if (truth >= categories_.value()) {
     return invalid_argument(fmt::format("the categories are 0 to {}; an answer lies outside", categories_.value() - 1));
   }
+  // One of the others, drawn in any case, so that time does not tell whether the report is the truth.
+  const std::uint64_t draw = uniform_below(stream, categories_.value() - 1);
+  const std::uint64_t other = draw < truth ? draw : draw + 1;
   // The truth, with weight 1, or one of the others, with weight e^-ε each.
   const std::array<ExpWeight, 2> weights = {ExpWeight{1, 0}, ExpWeight{categories_.value() - 1, numerator_}};
-  if (exact_choice(stream, weights, denominator_) == 0) return truth;
-  const std::uint64_t other = uniform_below(stream, categories_.value() - 1);
-  return other < truth ? other : other + 1;
+  return exact_choice(stream, weights, denominator_) == 0 ? truth : other;
 }
 
 double RandomizedResponse::truth_probability() const {

@@ -13,11 +13,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Law = std::function<double(std::int64_t)>;
 
@@ -229,11 +231,6 @@ TEST(RandomizedResponse, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
   EXPECT_EQ(one.statement(), response.statement());
   EXPECT_FALSE(contains_non_private(one.statement().event));
   EXPECT_TRUE(contains_non_private(replayed.statement().event));
-}
-
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
 }
 
 TEST(RandomizedResponse, RefusesEpsilonsOutsideItsRange) {

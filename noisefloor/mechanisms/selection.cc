@@ -77,6 +77,7 @@ std::string_view name_of(SelectionRule rule) {
 
 Result<SelectionMechanism> SelectionMechanism::create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                       SelectionOptions options) {
+  if (options.monotonic) NF_TRY_VOID(check_monotonic(sensitivity.neighbours.adjacency));
   NF_TRY(const LaplaceOnLattice calibration, laplace_on_lattice(sensitivity.l1, epsilon, 1));
   return SelectionMechanism(
       calibration, options,

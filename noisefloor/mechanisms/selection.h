@@ -5,7 +5,8 @@
 //   report-noisy-max   the largest score after Laplace noise of scale 2Δ/ε                 (Dwork and Roth 2014)
 //
 // Guarantee:     ε-DP where one unit moves every score by at most the stated sensitivity. If all scores move in the
-//                same direction (monotonic: counts under add-remove), the same ε needs half the noise. Scores are
+//                same direction (monotonic: counts under add-remove; refused for replace-one, which adds and
+//                removes), the same ε needs half the noise. Scores are
 //                rounded to a grid of 2^-32 of the sensitivity and the choice is exact from there on: integers only,
 //                or 320 bits where exp is needed. Ties in noisy max go to the lower index, which costs no privacy:
 //                raising one candidate's noise never makes it lose. Scores that are NaN count as 0; infinities saturate.
@@ -65,10 +66,11 @@ class SelectionMechanism {
   // only: it is for planning with made-up scores; on private scores it would be a leak.
   [[nodiscard]] Result<std::vector<double>> exponential_probabilities(std::span<const double> scores) const;
 
-  // A difference of scores by this factor of the sensitivity makes the better candidate e times as likely, roughly.
+  // A candidate whose score is lower by this much is e times less likely, roughly. In the units of the scores.
   [[nodiscard]] double scale() const;
 
-  // With at least the given probability the chosen score is within this of the best, among `candidates`.
+  // With at least the given probability the chosen score is within this of the best, among `candidates` of them
+  // (1 or more).
   [[nodiscard]] double score_gap_bound(std::size_t candidates, Confidence confidence) const;
 
  private:

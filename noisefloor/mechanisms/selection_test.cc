@@ -15,11 +15,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 using Law = std::vector<double>;
 using Scores = std::vector<double>;
@@ -493,12 +495,6 @@ TEST(Selection, HugeEpsilonChoosesTheBest) {
   }
 }
 
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
-  EXPECT_EQ(error.message.find("987"), std::string::npos) << "a score leaked: " << error.message;
-}
-
 TEST(Selection, RefusesEpsilonsThatNoGridFits) {
   for (double epsilon : {1e-12, 1e-300}) {
     const auto made = SelectionMechanism::create(count_sensitivity({}).value(), Epsilon::make(epsilon).value());
@@ -506,6 +502,14 @@ TEST(Selection, RefusesEpsilonsThatNoGridFits) {
     expect_invalid(made.error(), epsilon == 1e-12 ? "1e-12" : "1e-300");
   }
   EXPECT_TRUE(SelectionMechanism::create(count_sensitivity({}).value(), Epsilon::of(1e-8)).has_value());
+}
+
+TEST(Selection, NothingIsMonotonicUnderReplaceOne) {
+  const Sensitivity count = count_sensitivity({.adjacency = Adjacency::kReplaceOne}).value();
+  for (SelectionRule rule : kAllRules) {
+    expect_invalid(SelectionMechanism::create(count, Epsilon::of(1), {rule, true}).error(), "replace-one");
+    EXPECT_TRUE(SelectionMechanism::create(count, Epsilon::of(1), {rule, false}).has_value());
+  }
 }
 
 TEST(Selection, RefusesBadNumbersOfCandidatesAndPlacesWithoutNamingScores) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "noisefloor/base/rounding.h"
+
 namespace noisefloor {
 namespace {
 
@@ -17,20 +19,6 @@ Result<void> check_neighbours(Neighbours neighbours) {
 }
 
 double rows_of(Neighbours neighbours) { return static_cast<double>(neighbours.rows_per_unit.value()); }
-
-// Products and quotients rounded up, exactly where they are exact: no rounding makes a sensitivity too small.
-double times_up(double a, double b) {
-  const double product = a * b;
-  return std::fma(a, b, -product) > 0 ? std::nextafter(product, HUGE_VAL) : product;
-}
-double divided_up(double a, double b) {
-  const double quotient = a / b;
-  return std::fma(quotient, b, -a) < 0 ? std::nextafter(quotient, HUGE_VAL) : quotient;
-}
-double sqrt_up(double value) {
-  const double root = std::sqrt(value);
-  return std::fma(root, root, -value) < 0 ? std::nextafter(root, HUGE_VAL) : root;
-}
 
 Result<void> check_public_rows(Neighbours neighbours, std::string_view query) {
   if (neighbours.adjacency == Adjacency::kReplaceOne) return success();
@@ -56,7 +44,7 @@ double Bounds::width() const {
   const double difference = upper_ - lower_;
   const double part = difference - upper_;
   const double lost = (upper_ - (difference - part)) - (lower_ + part);
-  return lost > 0 ? std::nextafter(difference, HUGE_VAL) : difference;
+  return lost > 0 ? next_up(difference) : difference;
 }
 
 double Bounds::largest_magnitude() const { return std::max(std::fabs(lower_), std::fabs(upper_)); }
@@ -107,6 +95,13 @@ Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t b
 
 Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds) {
   return Sensitivity::of_scalar(neighbours, bounds.width());
+}
+
+Result<void> check_monotonic(Adjacency adjacency) {
+  if (adjacency == Adjacency::kAddRemove) return success();
+  return invalid_argument(
+      "answers are not monotonic under replace-one, where one unit comes and one goes: use add-remove, or leave "
+      "monotonic out");
 }
 
 Result<Sensitivity> clipped_gradient_sensitivity(Neighbours neighbours, ClipNorm clip, Dimension dimension) {

@@ -63,6 +63,10 @@ struct Sensitivity {
 [[nodiscard]] Result<Sensitivity> variance_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows);
 [[nodiscard]] Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t bins_per_row = 1);
 [[nodiscard]] Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds);
+// Refuses replace-one, under which answers that rise with every added unit may rise and fall at once: mechanisms that
+// need less noise for monotonic answers ask this first.
+[[nodiscard]] Result<void> check_monotonic(Adjacency adjacency);
+
 [[nodiscard]] Result<Sensitivity> clipped_gradient_sensitivity(Neighbours neighbours, ClipNorm clip,
                                                                Dimension dimension);
 

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "noisefloor/base/rounding.h"
+
 namespace noisefloor {
 
 Result<TreeCounter> TreeCounter::create(const Sensitivity& sensitivity, Steps steps, Epsilon epsilon, Delta delta) {
@@ -14,8 +16,9 @@ Result<TreeCounter> TreeCounter::create(const Sensitivity& sensitivity, Steps st
   }
   const auto levels = static_cast<std::size_t>(std::bit_width(steps.value()));
   const double height = static_cast<double>(levels);
-  NF_TRY(const Sensitivity of_tree, Sensitivity::of_vector(sensitivity.neighbours, sensitivity.l1.value() * height,
-                                                           sensitivity.l2.value() * std::sqrt(height) * (1 + 0x1p-50)));
+  NF_TRY(const Sensitivity of_tree,
+         Sensitivity::of_vector(sensitivity.neighbours, times_up(sensitivity.l1.value(), height),
+                                times_up(sensitivity.l2.value(), sqrt_up(height))));
   if (delta.value() == 0) {
     NF_TRY(GeometricMechanism geometric, GeometricMechanism::create(of_tree, epsilon));
     return TreeCounter(steps, levels, std::move(geometric));

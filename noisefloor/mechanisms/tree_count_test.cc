@@ -19,11 +19,13 @@
 #include "noisefloor/numerics/gaussian_profile.h"
 #include "noisefloor/random/discrete_gaussian.h"
 #include "noisefloor/random/discrete_laplace.h"
+#include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_invalid;
 using testing::kAlpha;
 
 Result<TreeCounter> try_counter(std::uint64_t steps, double epsilon, double delta, double sensitivity = 1) {
@@ -455,11 +457,6 @@ TEST(TreeCount, CannotBeCopied) {
 }
 
 // --- Bad input -------------------------------------------------------------------------------------------------------
-
-void expect_invalid(const Error& error, const std::string& named) {
-  EXPECT_EQ(error.code, ErrorCode::kInvalidArgument) << error.message;
-  EXPECT_TRUE(error.message.find(named) != std::string::npos) << error.message;
-}
 
 TEST(TreeCount, RefusesAFractionalSensitivityForLaplaceNoise) {
   for (std::uint64_t steps : {1U, 2U, 4U, 8U}) {

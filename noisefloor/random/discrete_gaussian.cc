@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/random/bernoulli_exp.h"
 #include "noisefloor/random/discrete_laplace.h"
 #include "noisefloor/random/wide_real.h"
@@ -112,11 +114,10 @@ Result<std::int64_t> sample_discrete_gaussian(BitStream& stream, NoiseScale sigm
   using Wide = boost::multiprecision::uint512_t;
   NF_TRY_VOID(check_range(sigma));
   // σ² = square / unit² with integers.
-  int exponent = 0;
-  const auto mantissa = static_cast<std::uint64_t>(std::ldexp(std::frexp(sigma.value(), &exponent), 53));
-  exponent -= 53;  // ≤ 0 since σ ≤ 2^52
-  const Wide square = Wide(mantissa) * mantissa;
-  const Wide unit2 = Wide(1) << (-2 * exponent);
+  const auto [mantissa, exponent] = binary_fraction(sigma.value());
+  const Wide numerator = Wide(mantissa) << std::max(exponent, 0);
+  const Wide square = numerator * numerator;
+  const Wide unit2 = Wide(1) << (2 * std::max(-exponent, 0));
   const std::uint64_t t = static_cast<std::uint64_t>(sigma.value()) + 1;
   NF_TRY(NoiseScale laplace_scale, NoiseScale::make(static_cast<double>(t)));
   NF_TRY(DiscreteLaplace laplace, DiscreteLaplace::create(laplace_scale));

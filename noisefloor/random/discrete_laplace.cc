@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/base/wide_int.h"
 #include "noisefloor/random/bernoulli_exp.h"
 
@@ -15,12 +16,9 @@ Result<DiscreteLaplace> DiscreteLaplace::create(NoiseScale scale) {
     return invalid_argument(
         fmt::format("the scale of discrete Laplace noise must be from {} to {}; got {}", kMinScale, kMaxScale, value));
   }
-  int exponent = 0;
-  auto numerator = static_cast<std::uint64_t>(std::ldexp(std::frexp(value, &exponent), 53));
-  exponent -= 53;  // value = numerator · 2^exponent
-  for (; exponent < 0 && numerator % 2 == 0; ++exponent) numerator /= 2;
-  if (exponent >= 0) return DiscreteLaplace(scale, numerator << exponent, 1);
-  return DiscreteLaplace(scale, numerator, std::uint64_t{1} << -exponent);
+  const auto [mantissa, exponent] = binary_fraction(value);
+  if (exponent >= 0) return DiscreteLaplace(scale, mantissa << exponent, 1);
+  return DiscreteLaplace(scale, mantissa, std::uint64_t{1} << -exponent);
 }
 
 std::int64_t DiscreteLaplace::sample(BitStream& stream) const {

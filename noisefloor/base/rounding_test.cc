@@ -1,0 +1,52 @@
+#include "noisefloor/base/rounding.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/multiprecision/cpp_int.hpp>
+#include <random>
+
+namespace noisefloor {
+namespace {
+
+using Exact = boost::multiprecision::cpp_rational;
+
+// Rounded up means: not below the exact result, and the double before it is.
+TEST(Rounding, IsTheSmallestDoubleThatIsNotBelow) {
+  std::mt19937_64 random(1);
+  std::uniform_real_distribution<double> exponent(-40, 40);
+  const auto draw = [&] { return std::exp2(exponent(random)); };
+  int inexact = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const double a = draw();
+    const double b = draw();
+    const double product = times_up(a, b);
+    EXPECT_GE(Exact(product), Exact(a) * Exact(b));
+    EXPECT_LT(Exact(std::nextafter(product, 0)), Exact(a) * Exact(b));
+    const double quotient = divided_up(a, b);
+    EXPECT_GE(Exact(quotient) * Exact(b), Exact(a));
+    EXPECT_LT(Exact(std::nextafter(quotient, 0)) * Exact(b), Exact(a));
+    const double root = sqrt_up(a);
+    EXPECT_GE(Exact(root) * Exact(root), Exact(a));
+    EXPECT_LT(Exact(std::nextafter(root, 0)) * Exact(std::nextafter(root, 0)), Exact(a));
+    inexact += product != a * b ? 1 : 0;
+  }
+  EXPECT_GT(inexact, 800) << "plain multiplication would have passed";
+}
+
+TEST(Rounding, LeavesExactResultsAlone) {
+  EXPECT_EQ(times_up(3, 0.5), 1.5);
+  EXPECT_EQ(divided_up(3, 0.5), 6);
+  EXPECT_EQ(sqrt_up(9), 3);
+  EXPECT_EQ(times_up(0, 7), 0);
+}
+
+TEST(Rounding, ABinaryFractionIsTheDouble) {
+  for (double value : {1.0, 0.1, 3.0, 0x1p-60, 700.0, 5e-324, 1.7976931348623157e308}) {
+    const BinaryFraction fraction = binary_fraction(value);
+    EXPECT_EQ(fraction.mantissa % 2, 1U);
+    EXPECT_EQ(std::ldexp(static_cast<double>(fraction.mantissa), fraction.exponent), value);
+  }
+}
+
+}  // namespace
+}  // namespace noisefloor
