@@ -130,7 +130,7 @@ class Responses {
       const long double share = std::clamp((target - divergence) / other, 0.0L, step_);
       return share >= 1 ? 0.0L : loss(j) + std::log1p(-share);
     };
-    while (loss(j) > 0) {
+    while (2 * j > k) {  // a loss above 0
       const long double next = step_ * tail + (1 - step_) * divergence;
       if (!have_upper && next >= target_low) {
         result.upper = rounded_up(std::max(0.0L, solve(target_low) * kUp) + 0x1p-60L * epsilon_);
