@@ -57,7 +57,8 @@ LogProbability log_probability(const BinomialLaw& law, std::uint64_t successes) 
   const long double value = stirling_remainder(law.trials) - stirling_remainder(successes) -
                             stirling_remainder(law.trials - successes) - first - second +
                             0.5L * std::log(n / (kTwoPi * x * y));
-  const long double error = std::ldexp(first + second, -57) + std::ldexp(std::fabs(x - n * law.success), -58) + 0x1p-54L;
+  const long double error =
+      std::ldexp(first + second, -57) + std::ldexp(std::fabs(x - n * law.success), -58) + 0x1p-54L;
   return {value, error};
 }
 

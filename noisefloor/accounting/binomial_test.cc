@@ -13,8 +13,8 @@ namespace {
 using Wide = boost::multiprecision::cpp_bin_float_50;
 
 Wide exact_log(std::uint64_t n, const Wide& p, std::uint64_t x) {
-  const Wide result = boost::math::lgamma(Wide(n) + 1) - boost::math::lgamma(Wide(x) + 1) -
-                      boost::math::lgamma(Wide(n - x) + 1);
+  const Wide result =
+      boost::math::lgamma(Wide(n) + 1) - boost::math::lgamma(Wide(x) + 1) - boost::math::lgamma(Wide(n - x) + 1);
   return result + (x > 0 ? Wide(x * log(p)) : Wide(0)) + (n > x ? Wide((n - x) * log(1 - p)) : Wide(0));
 }
 

@@ -17,19 +17,17 @@ namespace {
 // Formulas below are short and free of cancellation: a few dozen roundings of 2^-64, elementary functions included.
 constexpr long double kUp = 1 + 0x1p-56L;
 
-// The next double above; no larger than the largest one, which is where a formula has no use any more.
+// The next double above; infinite where there is none.
 double rounded_up(long double value) {
-  return next_up(static_cast<double>(std::min<long double>(value, std::numeric_limits<double>::max() / 2)));
+  return value < std::numeric_limits<double>::max() ? next_up(static_cast<double>(value)) : HUGE_VAL;
 }
 
-double rounded_down(long double value) {
-  return std::max(0.0, std::nextafter(static_cast<double>(value), -1.0));
-}
+double rounded_down(long double value) { return std::max(0.0, std::nextafter(static_cast<double>(value), -1.0)); }
 
 Result<Delta> delta_below_one(double delta) {
   if (delta < 1) return Delta::make(delta);
-  return invalid_argument(fmt::format(
-      "the deltas add up to {}, which promises nothing; use fewer mechanisms or smaller deltas", delta));
+  return invalid_argument(
+      fmt::format("the deltas add up to {}, which promises nothing; use fewer mechanisms or smaller deltas", delta));
 }
 
 Result<void> check_slack(Delta slack) {
@@ -210,7 +208,8 @@ Result<ApproxDp> advanced_composition(std::span<const ApproxDp> parts, Delta sla
     log_success += std::log1p(-static_cast<long double>(part.delta.value()));
   }
   const long double plain = std::sqrt(-2 * squares * std::log(d));
-  const long double refined = std::sqrt(2 * squares * std::log(std::numbers::e_v<long double> + std::sqrt(squares) / d));
+  const long double refined =
+      std::sqrt(2 * squares * std::log(std::numbers::e_v<long double> + std::sqrt(squares) / d));
   const long double epsilon = std::min(sum, mean + std::min(plain, refined));
   // Sums of many parts round once a part.
   const long double up = kUp + std::ldexp(static_cast<long double>(parts.size()), -60);
@@ -244,6 +243,10 @@ Result<EpsilonBounds> optimal_composition_epsilon(ApproxDp part, Steps count, De
         count.value(), part.delta.value(), static_cast<double>(-std::expm1(spent)), delta.value()));
   }
   const double all = times_up(static_cast<double>(count.value()), part.epsilon.value());
+  if (!std::isfinite(all)) {
+    return invalid_argument(fmt::format("{} mechanisms of epsilon {} exceed all numbers; use smaller epsilons",
+                                        count.value(), part.epsilon.value()));
+  }
   const Responses responses(part.epsilon.value(), count.value());
   if (high == 0) return EpsilonBounds{std::nextafter(all, 0.0), all};
   if (low <= 0) return EpsilonBounds{responses.epsilon_at(high, high).lower, all};

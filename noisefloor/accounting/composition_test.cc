@@ -56,6 +56,10 @@ TEST(Composition, DeltasThatReachOneAreRefused) {
   expect_invalid(advanced_composition(part(1), steps(5), delta(0)).error(), "basic composition");
   expect_invalid(optimal_composition_epsilon(part(1, 1e-3), steps(100), delta(1e-2)).error(), "no epsilon");
   expect_invalid(optimal_composition_epsilon(part(1), steps(std::uint64_t{1} << 41), delta(1e-2)).error(), "2^40");
+  expect_invalid(optimal_composition_epsilon(part(1e300), steps(1000000000), delta(1e-2)).error(), "exceed");
+  EXPECT_FALSE(basic_composition(part(1e300), steps(1000000000)).has_value());
+  EXPECT_FALSE(advanced_composition(part(1e300), steps(1000000000), delta(1e-5)).has_value());
+  EXPECT_FALSE(advanced_composition(std::vector<ApproxDp>(3, part(1e308)), delta(1e-5)).has_value());
 }
 
 // The source prints 1.51, which lacks the second term.
@@ -102,10 +106,11 @@ TEST(Composition, OptimalDeltaHoldsTheExactSum) {
   const Wide tiny = pow(Wide(10), -390);  // rounding of the reference
   for (double e0 : {1e-7, 0.01, 0.3, 1.0, 5.0, 60.0}) {
     for (double d0 : {0.0, 1e-12, 1e-3}) {
-      for (int k : {1, 2, 9, 100, 400}) {
+      for (int k : {1, 2, 9, 150}) {
         for (double share : {0.0, 1e-3, 0.05, 0.31, 0.5, 0.9, 0.9999, 1.0, 1.5}) {
           const double e = share * e0 * k;
-          const DeltaBounds got = optimal_composition_delta(part(e0, d0), steps(static_cast<std::uint64_t>(k)), loss(e)).value();
+          const DeltaBounds got =
+              optimal_composition_delta(part(e0, d0), steps(static_cast<std::uint64_t>(k)), loss(e)).value();
           const Wide exact = exact_delta(e0, d0, k, e);
           EXPECT_LE(Wide(got.lower), exact * (1 + Wide(1e-300)) + tiny) << e0 << " " << d0 << " " << k << " " << e;
           EXPECT_GE(Wide(got.upper), exact * (1 - Wide(1e-300)) - tiny) << e0 << " " << d0 << " " << k << " " << e;
@@ -121,10 +126,11 @@ TEST(Composition, OptimalDeltaHoldsTheExactSum) {
 TEST(Composition, OptimalEpsilonIsEnoughAndNotMore) {
   for (double e0 : {1e-7, 0.01, 0.3, 1.0, 5.0, 60.0}) {
     for (double d0 : {0.0, 1e-12}) {
-      for (int k : {1, 2, 9, 100, 400}) {
+      for (int k : {1, 2, 9, 150}) {
         for (double d : {1e-300, 1e-30, 1e-6, 1e-2, 0.5, 0.99}) {
           if (d < 1e-3 && d0 > 0) continue;
-          const EpsilonBounds got = optimal_composition_epsilon(part(e0, d0), steps(static_cast<std::uint64_t>(k)), delta(d)).value();
+          const EpsilonBounds got =
+              optimal_composition_epsilon(part(e0, d0), steps(static_cast<std::uint64_t>(k)), delta(d)).value();
           EXPECT_LE(exact_delta(e0, d0, k, got.upper), Wide(d)) << e0 << " " << k << " " << d;
           if (got.lower > 0) {
             EXPECT_GE(exact_delta(e0, d0, k, got.lower), Wide(d)) << e0 << " " << k << " " << d;
@@ -149,7 +155,8 @@ TEST(Composition, GoldenRandomizedResponses) {
        {Row{1.0, 1, 1e-6, 0.9999986321196233}, Row{1.0, 10, 1e-6, 9.999977065820733},
         Row{0.1, 10, 1e-6, 0.9993709057217587}, Row{0.1, 100, 1e-6, 4.7745675881079865},
         Row{0.01, 1000, 1e-5, 1.1977327983086998}, Row{1.0986122886681098, 50, 1e-6, 52.67970940888214}}) {
-    const EpsilonBounds got = optimal_composition_epsilon(part(row.epsilon), steps(row.count), delta(row.delta)).value();
+    const EpsilonBounds got =
+        optimal_composition_epsilon(part(row.epsilon), steps(row.count), delta(row.delta)).value();
     // The rows are themselves rounded, to a few units of the last digit.
     EXPECT_LE(got.lower, row.expected * (1 + 1e-13));
     EXPECT_GE(got.upper, row.expected * (1 - 1e-13));

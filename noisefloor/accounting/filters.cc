@@ -32,9 +32,7 @@ Error bad_state() {
 }
 
 // Requires 0 ≤ value. Never above it.
-double rounded_down(long double value) {
-  return std::max(0.0, std::nextafter(static_cast<double>(value / kUp), -1.0));
-}
+double rounded_down(long double value) { return std::max(0.0, std::nextafter(static_cast<double>(value / kUp), -1.0)); }
 
 Result<PrivacyLoss> loss_rounded_up(long double value) {
   if (value == 0) return PrivacyLoss::make(0);
@@ -47,8 +45,8 @@ Result<PrivacyLoss> loss_rounded_up(long double value) {
 Result<long double> log_inverse_of_rest(Delta delta, Delta failures) {
   const long double rest = static_cast<long double>(delta.value()) - static_cast<long double>(failures.value());
   if (rest > 0) return -std::log(rest) * kUp;
-  return invalid_argument(fmt::format("delta must be above {}, which mechanisms may fail with; got {}", failures.value(),
-                                      delta.value()));
+  return invalid_argument(
+      fmt::format("delta must be above {}, which mechanisms may fail with; got {}", failures.value(), delta.value()));
 }
 
 }  // namespace
@@ -75,8 +73,8 @@ bool SumUp::is_valid() const {
 // --- Sums ------------------------------------------------------------------------------------------------------------
 
 Result<SumFilter> SumFilter::restore(ApproxDp budget, const State& state) {
-  const bool fits = state.epsilon.is_valid() && state.delta.is_valid() && state.epsilon.within(budget.epsilon.value()) &&
-                    state.delta.within(budget.delta.value());
+  const bool fits = state.epsilon.is_valid() && state.delta.is_valid() &&
+                    state.epsilon.within(budget.epsilon.value()) && state.delta.within(budget.delta.value());
   if (!fits) return bad_state();
   SumFilter filter(budget);
   filter.state_ = state;
@@ -145,7 +143,8 @@ Result<PrivacyLoss> ZcdpFilter::spent_epsilon_at(Delta delta) const {
   const long double nominal = std::log(1e6L);
   long double best = HUGE_VALL;
   for (int i = 0; i < kOrders; ++i) {
-    const long double rho = std::max<long double>(std::ldexp(static_cast<long double>(budget_.rho.value()), -i), 1e-300L);
+    const long double rho =
+        std::max<long double>(std::ldexp(static_cast<long double>(budget_.rho.value()), -i), 1e-300L);
     const long double excess = std::sqrt(nominal / rho);  // α − 1
     const long double shares = static_cast<long double>(i + 1) * static_cast<long double>(i + 2);
     best = std::min(best, (1 + excess) * spent + (log_inverse + std::log(shares)) / excess);
@@ -169,8 +168,8 @@ Result<ZcdpCost> zcdp_budget(Epsilon epsilon, Delta concentration, Delta failure
     return invalid_argument("advanced composition needs a delta above 0 for concentration; got 0. Use a SumFilter");
   }
   if (!(add_up(concentration.value(), failures.value()) < 1)) {
-    return invalid_argument(fmt::format("the two deltas {} and {} add up to 1 or more", concentration.value(),
-                                        failures.value()));
+    return invalid_argument(
+        fmt::format("the two deltas {} and {} add up to 1 or more", concentration.value(), failures.value()));
   }
   const long double e = epsilon.value();
   const long double log_inverse = -std::log(static_cast<long double>(concentration.value())) * kUp;
@@ -242,9 +241,9 @@ Result<RdpFilter> RdpFilter::create(Epsilon epsilon, Delta delta, std::vector<do
     useful = useful || budgets.back() > 0;
   }
   if (!useful) {
-    return invalid_argument(fmt::format(
-        "epsilon {} at delta {} leaves nothing at any of the orders; use larger orders or a larger budget",
-        epsilon.value(), delta.value()));
+    return invalid_argument(
+        fmt::format("epsilon {} at delta {} leaves nothing at any of the orders; use larger orders or a larger budget",
+                    epsilon.value(), delta.value()));
   }
   return RdpFilter(std::move(orders), std::move(budgets));
 }

@@ -66,7 +66,8 @@ DeltaBounds GaussianDp::delta_at(PrivacyLoss epsilon) const {
 
 Result<EpsilonBounds> GaussianDp::epsilon_at(Delta delta) const {
   if (mu_ == 0) return EpsilonBounds{0, 0};
-  if (delta.value() == 0) return invalid_argument("Gaussian noise needs a delta above 0; got 0. For pure DP use Laplace");
+  if (delta.value() == 0)
+    return invalid_argument("Gaussian noise needs a delta above 0; got 0. For pure DP use Laplace");
   const long double target = std::log(static_cast<long double>(delta.value()));
   const long double above = target + std::fabs(target) * 0x1p-61L;
   const long double below = target - std::fabs(target) * 0x1p-61L;
@@ -148,9 +149,9 @@ Result<GaussianDpEstimate> central_limit_estimate_poisson(SamplingRate rate, Noi
 Result<GaussianDpEstimate> central_limit_estimate_uniform(SamplingRate rate, NoiseMultiplier multiplier, Steps steps) {
   const long double inverse = 1 / static_cast<long double>(multiplier.value());
   // For small 1/σ the three terms cancel to 1/2σ², with 1/σ³ next.
-  const long double moment = inverse < 1e-6L ? inverse * inverse / 2
-                                             : std::exp(inverse * inverse) * normal_cdf(1.5L * inverse) +
-                                                   3 * normal_cdf(-0.5L * inverse) - 2;
+  const long double moment =
+      inverse < 1e-6L ? inverse * inverse / 2
+                      : std::exp(inverse * inverse) * normal_cdf(1.5L * inverse) + 3 * normal_cdf(-0.5L * inverse) - 2;
   return estimate(rate.value() * std::sqrt(2 * static_cast<long double>(steps.value()) * moment));
 }
 

@@ -53,9 +53,9 @@ struct GaussianDpEstimate {
   double mu;
 };
 [[nodiscard]] Result<GaussianDpEstimate> central_limit_estimate_poisson(SamplingRate rate, NoiseMultiplier multiplier,
-                                                                       Steps steps);
+                                                                        Steps steps);
 // The same for batches of fixed size drawn uniformly: q √(2T (e^(1/σ²) Φ(1.5/σ) + 3 Φ(−0.5/σ) − 2)).
 [[nodiscard]] Result<GaussianDpEstimate> central_limit_estimate_uniform(SamplingRate rate, NoiseMultiplier multiplier,
-                                                                       Steps steps);
+                                                                        Steps steps);
 
 }  // namespace noisefloor

@@ -36,11 +36,10 @@ TEST(GaussianDp, GoldenRows) {
     double delta;
     double expected;
   };
-  for (const Row& row :
-       {Row{1, 1, 1e-5, 4.377178095681235}, Row{10, 1000, 1e-6, 19.423656474031056}, Row{1, 1000, 1e-5, 633.9298513356148},
-        Row{2, 10, 1e-8, 9.69784519165654}, Row{10, 1000, 1e-5, 17.856586830107638},
-        Row{50, 10000, 1e-6, 10.997151214220652}, Row{4.844805262605389, 1, 1e-5, 0.7509769568672022},
-        Row{1, 100, 1e-10, 112.84032670423228}}) {
+  for (const Row& row : {Row{1, 1, 1e-5, 4.377178095681235}, Row{10, 1000, 1e-6, 19.423656474031056},
+                         Row{1, 1000, 1e-5, 633.9298513356148}, Row{2, 10, 1e-8, 9.69784519165654},
+                         Row{10, 1000, 1e-5, 17.856586830107638}, Row{50, 10000, 1e-6, 10.997151214220652},
+                         Row{4.844805262605389, 1, 1e-5, 0.7509769568672022}, Row{1, 100, 1e-10, 112.84032670423228}}) {
     const EpsilonBounds got = mechanism(row.sigma, row.count).epsilon_at(delta(row.delta)).value();
     // The rows are rounded to their last digit.
     EXPECT_LE(got.lower, row.expected * (1 + 1e-13)) << row.expected;
@@ -143,8 +142,9 @@ TEST(GaussianDp, CentralLimitEstimate) {
     double delta;
     double expected;
   };
-  for (const Row& row : {Row{0.0001, 1.0, 100000, 1e-5, 0.13040751130985742}, Row{0.01, 1.0, 1000, 1e-5, 1.6177118087467202},
-                         Row{0.0256, 1.0, 390, 1e-5, 2.7348880645585525}, Row{0.1, 2.0, 1000, 1e-7, 9.728133251230833}}) {
+  for (const Row& row :
+       {Row{0.0001, 1.0, 100000, 1e-5, 0.13040751130985742}, Row{0.01, 1.0, 1000, 1e-5, 1.6177118087467202},
+        Row{0.0256, 1.0, 390, 1e-5, 2.7348880645585525}, Row{0.1, 2.0, 1000, 1e-7, 9.728133251230833}}) {
     const auto rate = SamplingRate::make(row.rate).value();
     const auto z = NoiseMultiplier::make(row.sigma).value();
     const auto steps = Steps::make(row.steps).value();

@@ -15,7 +15,8 @@ using Wide = boost::multiprecision::cpp_bin_float_50;
 
 // Mills' ratio P(N(0, 1) > x)/φ(x). Requires x ≥ −8.
 Wide mills_ratio(const Wide& x) {
-  if (x < 8) return sqrt(boost::math::constants::half_pi<Wide>()) * exp(x * x / 2) * boost::math::erfc(x / sqrt(Wide(2)));
+  if (x < 8)
+    return sqrt(boost::math::constants::half_pi<Wide>()) * exp(x * x / 2) * boost::math::erfc(x / sqrt(Wide(2)));
   // Laplace's continued fraction 1/(x + 1/(x + 2/(x + …))), whose error falls like e^(−2x √(2n)): 2^-250 at 60 terms.
   Wide tail = x;
   for (int n = 60; n >= 1; --n) tail = x + n / tail;

@@ -85,7 +85,8 @@ TEST(GaussianProfile, LogDeltaIsABoundAtTheEdges) {
       EXPECT_FALSE(std::isnan(got.upper) || std::isinf(got.upper)) << mu << " " << e;
     }
   }
-  EXPECT_NEAR(static_cast<double>(gaussian_log_delta(1e-20, loss(0)).upper), std::log(1e-20 / std::sqrt(2 * M_PI)), 1e-12);
+  EXPECT_NEAR(static_cast<double>(gaussian_log_delta(1e-20, loss(0)).upper), std::log(1e-20 / std::sqrt(2 * M_PI)),
+              1e-12);
 }
 
 TEST(GaussianProfile, AnalyticCalibrationIsEnoughAndNotMore) {
