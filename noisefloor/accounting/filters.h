@@ -6,7 +6,7 @@
 //                probability 1 − δ, the privacy loss is at most its value at all times at once, not only at the end.
 //                Composing the usual accountants and stopping when they reach the budget is neither.
 // Rounding:      sums are kept as two doubles that together are never below the exact sum of what was accepted, and
-//                above it by less than 2^-100 of the budget in 2^20 steps; budgets are rounded down.
+//                above it by less than 2^-104 of itself a step; budgets are rounded down.
 // Implements:    SumFilter: Rogers, Roth, Ullman and Vadhan 2016 (basic composition is a filter).
 //                ZcdpFilter: Whitehouse, Ramdas, Rogers and Wu 2023 (approximate zCDP), Feldman and Zrnic 2021.
 //                ApproxDpFilter: Whitehouse et al. 2023, Theorem 1: stop before √(2 ln(1/δ') Σε²) + Σε²/2 exceeds ε or
