@@ -13,6 +13,14 @@ namespace noisefloor {
 
 [[nodiscard]] inline double next_up(double value) { return std::nextafter(value, HUGE_VAL); }
 
+[[nodiscard]] inline double add_up(double a, double b) {
+  const double sum = a + b;
+  // Knuth's two-sum: the remainder is exact.
+  const double b_part = sum - a;
+  const double remainder = (a - (sum - b_part)) + (b - b_part);
+  return remainder > 0 ? next_up(sum) : sum;
+}
+
 [[nodiscard]] inline double times_up(double a, double b) {
   const double product = a * b;
   return std::fma(a, b, -product) > 0 ? next_up(product) : product;

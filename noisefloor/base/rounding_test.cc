@@ -16,6 +16,11 @@ TEST(Rounding, IsTheSmallestDoubleThatIsNotBelow) {
   for (int i = 0; i < 2000; ++i) {
     const double a = spread(i);
     const double b = spread(i + 1);
+    for (double signed_b : {b, -b}) {
+      const double sum = add_up(a, signed_b);
+      EXPECT_GE(Exact(sum), Exact(a) + Exact(signed_b));
+      EXPECT_LT(Exact(std::nextafter(sum, -HUGE_VAL)), Exact(a) + Exact(signed_b));
+    }
     const double product = times_up(a, b);
     EXPECT_GE(Exact(product), Exact(a) * Exact(b));
     EXPECT_LT(Exact(std::nextafter(product, 0)), Exact(a) * Exact(b));
@@ -31,6 +36,9 @@ TEST(Rounding, IsTheSmallestDoubleThatIsNotBelow) {
 }
 
 TEST(Rounding, LeavesExactResultsAlone) {
+  EXPECT_EQ(add_up(3, 0.5), 3.5);
+  EXPECT_EQ(add_up(1, 1e-18), next_up(1));
+  EXPECT_EQ(add_up(1, -1e-18), 1);
   EXPECT_EQ(times_up(3, 0.5), 1.5);
   EXPECT_EQ(divided_up(3, 0.5), 6);
   EXPECT_EQ(sqrt_up(9), 3);

@@ -56,6 +56,39 @@ TEST(GaussianProfile, AnalyticCalibrationMatchesPublishedValues) {
   EXPECT_NEAR(analytic(1, 1e-5), 3.73063, 5e-6);
 }
 
+TEST(GaussianProfile, LogDeltaHoldsTheExactValue) {
+  using Huge = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<150>>;
+  const Huge root = sqrt(Huge(2));
+  for (double mu : {1e-14, 1e-9, 1e-3, 0.5, 1.0, 7.0, 40.0, 300.0}) {
+    for (double a : {-140.0, -20.0, -8.0, -0.4, 0.0, 0.7, 7.9, 8.1, 37.0, 120.0}) {
+      const double e = (a + mu / 2) * mu;
+      if (e < 0) continue;
+      const Huge first = boost::math::erfc((Huge(e) / mu - Huge(mu) / 2) / root) / 2;
+      const Huge second = exp(Huge(e)) * boost::math::erfc((Huge(e) / mu + Huge(mu) / 2) / root) / 2;
+      // log1p of the complement, as δ may be within 1e-100 of 1.
+      const Huge exact = a < -8 ? log1p(-(boost::math::erfc(-(Huge(e) / mu - Huge(mu) / 2) / root) / 2 + second))
+                                : log(first - second);
+      const LogDeltaBounds got = gaussian_log_delta(mu, loss(e));
+      EXPECT_LE(Huge(got.lower), exact) << mu << " " << a;
+      EXPECT_GE(Huge(got.upper), exact) << mu << " " << a;
+      EXPECT_LE(got.upper - got.lower, 0x1p-58L * std::fabs(got.lower) + 3e-14L) << mu << " " << a;
+    }
+  }
+}
+
+TEST(GaussianProfile, LogDeltaIsABoundAtTheEdges) {
+  for (double mu : {1e-300, 1e-20, 1.0, 1e6, 1e300}) {
+    for (double e : {0.0, 1e-300, 1.0, 1e6, 1e300}) {
+      const LogDeltaBounds got = gaussian_log_delta(mu, loss(e));
+      EXPECT_LE(got.lower, got.upper) << mu << " " << e;
+      EXPECT_LE(got.upper, 0) << mu << " " << e;
+      EXPECT_FALSE(std::isnan(got.upper) || std::isinf(got.upper)) << mu << " " << e;
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(gaussian_log_delta(1e-20, loss(0)).upper), std::log(1e-20 / std::sqrt(2 * M_PI)),
+              1e-12);
+}
+
 TEST(GaussianProfile, AnalyticCalibrationIsEnoughAndNotMore) {
   for (double e : {1e-3, 0.1, 1.0, 8.0, 50.0}) {
     for (double d : {1e-30, 1e-12, 1e-5, 0.1}) {

@@ -1,0 +1,176 @@
+// Privacy filters and odometers: budgets for mechanisms whose parameters may depend on all earlier answers.
+//
+// Guarantee:     if every cost is true of its mechanism given the answers before it, and a mechanism runs only after
+//                try_spend has accepted its cost, then all answers together keep the budget of the filter, however the
+//                mechanisms, their costs and the time to stop were chosen. spent_epsilon_at(δ) is an odometer: with
+//                probability 1 − δ, the privacy loss is at most its value at all times at once, not only at the end.
+//                Composing the usual accountants and stopping when they reach the budget is neither.
+// Rounding:      sums are kept as two doubles that together are never below the exact sum of what was accepted, and
+//                above it by less than 2^-104 of itself a step; budgets are rounded down.
+// Implements:    SumFilter: Rogers, Roth, Ullman and Vadhan 2016 (basic composition is a filter).
+//                ZcdpFilter: Whitehouse, Ramdas, Rogers and Wu 2023 (approximate zCDP), Feldman and Zrnic 2021.
+//                ApproxDpFilter: Whitehouse et al. 2023, Theorem 1: stop before √(2 ln(1/δ') Σε²) + Σε²/2 exceeds ε or
+//                Σδ exceeds δ''. It is the zCDP filter with ρ = ε²/2.
+//                RdpFilter: for one order, Feldman and Zrnic 2021, Theorem 3.1, and Lécuyer 2021. For several orders the
+//                proven form here is by a union bound; see the class.
+// Odometers:     e^((α−1) L_t − Σ(α−1) ε_i(α)) is a supermartingale for each order α, so by Ville's inequality L_t stays
+//                below Σ ε_i(α) + ln(1/δ_α)/(α−1) at all times, except with probability δ_α; a fixed list of orders
+//                shares δ. (That costs a ln of the list's length, which is what validity at all times is known to need.)
+// Thread safety: not thread-safe; one owner at a time. A filter is copied with its State, which is plain data.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/accounting/composition.h"
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+// A sum of doubles ≥ 0 that is never below the exact one: high + low, with high the nearest double to it.
+struct SumUp {
+  double high = 0;
+  double low = 0;
+
+  // The sum with one more term. Infinite where it overflows.
+  [[nodiscard]] SumUp plus(double term) const;
+  [[nodiscard]] bool within(double budget) const { return high < budget || (high == budget && low <= 0); }
+  // As one double, rounded up.
+  [[nodiscard]] double value() const;
+  // budget − sum as one double, rounded down, at least 0.
+  [[nodiscard]] double remaining_of(double budget) const;
+  // Whether it is a state that plus() can have left: finite, not negative, high the nearest double.
+  [[nodiscard]] bool is_valid() const;
+
+  friend bool operator==(const SumUp&, const SumUp&) = default;
+};
+
+// ε and δ add up. Its odometer needs no probability: the loss never exceeds Σε (but for the failures, Σδ).
+class SumFilter {
+ public:
+  struct State {
+    SumUp epsilon;
+    SumUp delta;
+    friend bool operator==(const State&, const State&) = default;
+  };
+
+  [[nodiscard]] static SumFilter create(ApproxDp budget) { return SumFilter(budget); }
+  // A filter as it was; refused if the state is not one that this budget allows.
+  [[nodiscard]] static Result<SumFilter> restore(ApproxDp budget, const State& state);
+
+  // Accepts and counts the cost, or refuses with kBudgetExhausted and changes nothing.
+  [[nodiscard]] Result<void> try_spend(ApproxDp cost);
+
+  [[nodiscard]] ApproxDp remaining() const;
+  // Σε so far. Requires δ to be at least the Σδ so far.
+  [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
+  [[nodiscard]] const State& state() const { return state_; }
+
+ private:
+  explicit SumFilter(ApproxDp budget) : budget_(budget) {}
+
+  ApproxDp budget_;
+  State state_;
+};
+
+// What a mechanism costs in zCDP: ρ, except with probability δ.
+struct ZcdpCost {
+  Rho rho;
+  Delta delta;
+};
+
+class ZcdpFilter {
+ public:
+  struct State {
+    SumUp rho;
+    SumUp delta;
+    friend bool operator==(const State&, const State&) = default;
+  };
+
+  // All answers together are δ-approximately ρ-zCDP.
+  [[nodiscard]] static ZcdpFilter create(ZcdpCost budget) { return ZcdpFilter(budget); }
+  [[nodiscard]] static Result<ZcdpFilter> restore(ZcdpCost budget, const State& state);
+
+  [[nodiscard]] Result<void> try_spend(ZcdpCost cost);
+
+  [[nodiscard]] ZcdpCost remaining() const;
+  // The odometer, over a list of 64 orders that depends on the budget only. δ pays for the δ of the budget first (so it
+  // must be above it): outside of failures of that total probability, and of δ minus it, the loss is at most this.
+  [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
+  // What the whole budget amounts to at δ, fixed beforehand: ρ + 2 √(ρ ln(1/(δ − δ_budget))) (Bun and Steinke 2016).
+  // A filter, unlike an odometer, pays no more than this.
+  [[nodiscard]] Result<PrivacyLoss> budget_epsilon_at(Delta delta) const;
+  [[nodiscard]] const State& state() const { return state_; }
+
+ private:
+  explicit ZcdpFilter(ZcdpCost budget) : budget_(budget) {}
+
+  ZcdpCost budget_;
+  State state_;
+};
+
+// (ε, δ)-DP at the rate of advanced composition, constants included.
+class ApproxDpFilter {
+ public:
+  using State = ZcdpFilter::State;
+
+  // The budget is (ε, δ' + δ''): δ' > 0 for the concentration, δ'' for the costs' own δ. The sum of the two is below 1.
+  [[nodiscard]] static Result<ApproxDpFilter> create(Epsilon epsilon, Delta concentration, Delta failures);
+  [[nodiscard]] static Result<ApproxDpFilter> restore(Epsilon epsilon, Delta concentration, Delta failures,
+                                                      const State& state);
+
+  [[nodiscard]] Result<void> try_spend(ApproxDp cost);
+
+  // The largest (ε, δ) that one more cost may have, up to a relative 1e-15.
+  [[nodiscard]] ApproxDp remaining() const;
+  [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const { return filter_.spent_epsilon_at(delta); }
+  [[nodiscard]] const State& state() const { return filter_.state(); }
+
+ private:
+  explicit ApproxDpFilter(ZcdpFilter filter) : filter_(std::move(filter)) {}
+
+  ZcdpFilter filter_;
+};
+
+// Rényi costs at a fixed list of orders, each above 1; a cost is one number an order, bounding both directions.
+//
+// Goes on while the sum at one order at least is within that order's share of the budget,
+//   B(α) = ε − (ln(m/δ) − ln α)/(α − 1) − ln(1 − 1/α)   for m orders,
+// and then everything is (ε, δ)-DP. Proof: which order holds in the end may depend on the answers. But for each α, over
+// the outcomes that end within B(α), E[(1 − e^(ε−L))⁺] ≤ α⁻¹ (1 − 1/α)^(α−1) e^((α−1)(B(α)−ε)) = δ/m by the supermartingale
+// above, and m of them make δ. With m = 1 nothing is lost. Without the m, "one order is enough" is a filter only if that
+// order is named beforehand, which is m = 1.
+class RdpFilter {
+ public:
+  struct State {
+    std::vector<SumUp> spent;  // one an order
+    friend bool operator==(const State&, const State&) = default;
+  };
+
+  // Refused if no order leaves anything to spend. Requires δ > 0 and 1 to 1000 orders.
+  [[nodiscard]] static Result<RdpFilter> create(Epsilon epsilon, Delta delta, std::vector<double> orders);
+  [[nodiscard]] static Result<RdpFilter> restore(Epsilon epsilon, Delta delta, std::vector<double> orders,
+                                                 const State& state);
+
+  // One cost an order, finite or +∞ (nothing is known at that order), none negative.
+  [[nodiscard]] Result<void> try_spend(std::span<const double> costs);
+
+  // What is left at each order; 0 where nothing is. A cost that is within it at one order is accepted.
+  [[nodiscard]] std::vector<double> remaining() const;
+  // The least over orders of Σ + ln(m/δ)/(α − 1). Requires δ > 0.
+  [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
+  [[nodiscard]] const std::vector<double>& orders() const { return orders_; }
+  [[nodiscard]] const State& state() const { return state_; }
+
+ private:
+  RdpFilter(std::vector<double> orders, std::vector<double> budgets);
+
+  std::vector<double> orders_;
+  std::vector<double> budgets_;  // negative where the order is of no use
+  State state_;
+};
+
+}  // namespace noisefloor
