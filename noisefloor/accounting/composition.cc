@@ -66,7 +66,7 @@ class Responses {
 
   // δ(ε) = Σ P(j) (1 − e^(ε − loss)) over losses above ε. All terms are positive and none is got by subtraction, so
   // the relative error is at most 8 · 2^-63 a step.
-  [[nodiscard]] DeltaBounds delta_at(double epsilon) const {
+  [[nodiscard]] Interval delta_at(double epsilon) const {
     const std::uint64_t k = law_.trials;
     if (epsilon_ == 0 || loss(k, epsilon) <= 0) return {0, 0};
     // The least j with a loss above ε; the guess is off by rounding only.
@@ -103,7 +103,7 @@ class Responses {
   // The ε with δ(ε) in [low, high], 0 < low ≤ high. From the largest loss down, with for each j
   //   tail = Σ P(i),  divergence = δ(loss(j)),  other = Σ P(i) e^(loss(j) − loss(i)) over i ≥ j,
   // and between two losses δ(loss(j) − t) = divergence + (1 − e^-t) other.
-  [[nodiscard]] EpsilonBounds epsilon_at(long double low, long double high) const {
+  [[nodiscard]] Interval epsilon_at(long double low, long double high) const {
     const std::uint64_t k = law_.trials;
     if (epsilon_ == 0) return {0, 0};
     const CountWindow upper = window_of(law_, std::log(low) - 50);
@@ -115,7 +115,7 @@ class Responses {
     const long double target_low = low * (1 - error - 0x1p-70L);
     const long double target_high = high * (1 + error);
 
-    EpsilonBounds result{0, 0};
+    Interval result{0, 0};
     bool have_upper = false;
     long double probability = std::exp(reference.value);
     long double tail = probability;
@@ -216,19 +216,19 @@ Result<ApproxDp> advanced_composition(std::span<const ApproxDp> parts, Delta sla
   return make_bound(epsilon == 0 ? 0 : rounded_up(epsilon * up), rounded_up(-std::expm1(log_success * up)));
 }
 
-Result<DeltaBounds> optimal_composition_delta(ApproxDp part, Steps count, PrivacyLoss epsilon) {
+Result<Interval> optimal_composition_delta(ApproxDp part, Steps count, PrivacyLoss epsilon) {
   NF_TRY_VOID(check_count(count));
-  const DeltaBounds pure = Responses(part.epsilon.value(), count.value()).delta_at(epsilon.value());
+  const Interval pure = Responses(part.epsilon.value(), count.value()).delta_at(epsilon.value());
   if (part.delta.value() == 0) return pure;
   // 1 − (1 − δ₀)^k (1 − δ).
   const long double log_success =
       static_cast<long double>(count.value()) * std::log1p(-static_cast<long double>(part.delta.value()));
   const long double lower = -std::expm1((log_success + std::log1p(-static_cast<long double>(pure.lower))) / kUp);
   const long double upper = -std::expm1((log_success + std::log1p(-static_cast<long double>(pure.upper))) * kUp);
-  return DeltaBounds{rounded_down(lower / kUp), std::min(1.0, rounded_up(upper * kUp))};
+  return Interval{rounded_down(lower / kUp), std::min(1.0, rounded_up(upper * kUp))};
 }
 
-Result<EpsilonBounds> optimal_composition_epsilon(ApproxDp part, Steps count, Delta delta) {
+Result<Interval> optimal_composition_epsilon(ApproxDp part, Steps count, Delta delta) {
   NF_TRY_VOID(check_count(count));
   const auto k = static_cast<long double>(count.value());
   // What is left for the pure part: 1 − (1 − δ)/(1 − δ₀)^k.
@@ -248,8 +248,8 @@ Result<EpsilonBounds> optimal_composition_epsilon(ApproxDp part, Steps count, De
                                         count.value(), part.epsilon.value()));
   }
   const Responses responses(part.epsilon.value(), count.value());
-  if (high == 0) return EpsilonBounds{std::nextafter(all, 0.0), all};
-  if (low <= 0) return EpsilonBounds{responses.epsilon_at(high, high).lower, all};
+  if (high == 0) return Interval{std::nextafter(all, 0.0), all};
+  if (low <= 0) return Interval{responses.epsilon_at(high, high).lower, all};
   return responses.epsilon_at(low, high);
 }
 

@@ -12,10 +12,10 @@
 
 #include <span>
 
-#include "noisefloor/accounting/bounds.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/numerics/gaussian_profile.h"
+#include "noisefloor/numerics/interval.h"
 
 namespace noisefloor {
 
@@ -39,8 +39,8 @@ struct ApproxDp {
 
 // The exact privacy of the worst k mechanisms, each (ε₀, δ₀)-DP. Intervals have a relative width below 1e-10 for
 // counts up to 1e9, δ from 1e-300 to 1 − 1e-9 and ε above 1e-4 ε₀. Counts up to 2^40 are taken.
-[[nodiscard]] Result<DeltaBounds> optimal_composition_delta(ApproxDp part, Steps count, PrivacyLoss epsilon);
+[[nodiscard]] Result<Interval> optimal_composition_delta(ApproxDp part, Steps count, PrivacyLoss epsilon);
 // An error where no ε is enough, because k mechanisms fail with probability 1 − (1 − δ₀)^k > δ.
-[[nodiscard]] Result<EpsilonBounds> optimal_composition_epsilon(ApproxDp part, Steps count, Delta delta);
+[[nodiscard]] Result<Interval> optimal_composition_epsilon(ApproxDp part, Steps count, Delta delta);
 
 }  // namespace noisefloor

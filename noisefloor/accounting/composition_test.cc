@@ -109,7 +109,7 @@ TEST(Composition, OptimalDeltaHoldsTheExactSum) {
       for (int k : {1, 2, 9, 150}) {
         for (double share : {0.0, 1e-3, 0.05, 0.31, 0.5, 0.9, 0.9999, 1.0, 1.5}) {
           const double e = share * e0 * k;
-          const DeltaBounds got =
+          const Interval got =
               optimal_composition_delta(part(e0, d0), steps(static_cast<std::uint64_t>(k)), loss(e)).value();
           const Wide exact = exact_delta(e0, d0, k, e);
           EXPECT_LE(Wide(got.lower), exact * (1 + Wide(1e-300)) + tiny) << e0 << " " << d0 << " " << k << " " << e;
@@ -129,7 +129,7 @@ TEST(Composition, OptimalEpsilonIsEnoughAndNotMore) {
       for (int k : {1, 2, 9, 150}) {
         for (double d : {1e-300, 1e-30, 1e-6, 1e-2, 0.5, 0.99}) {
           if (d < 1e-3 && d0 > 0) continue;
-          const EpsilonBounds got =
+          const Interval got =
               optimal_composition_epsilon(part(e0, d0), steps(static_cast<std::uint64_t>(k)), delta(d)).value();
           EXPECT_LE(exact_delta(e0, d0, k, got.upper), Wide(d)) << e0 << " " << k << " " << d;
           if (got.lower > 0) {
@@ -155,8 +155,7 @@ TEST(Composition, GoldenRandomizedResponses) {
        {Row{1.0, 1, 1e-6, 0.9999986321196233}, Row{1.0, 10, 1e-6, 9.999977065820733},
         Row{0.1, 10, 1e-6, 0.9993709057217587}, Row{0.1, 100, 1e-6, 4.7745675881079865},
         Row{0.01, 1000, 1e-5, 1.1977327983086998}, Row{1.0986122886681098, 50, 1e-6, 52.67970940888214}}) {
-    const EpsilonBounds got =
-        optimal_composition_epsilon(part(row.epsilon), steps(row.count), delta(row.delta)).value();
+    const Interval got = optimal_composition_epsilon(part(row.epsilon), steps(row.count), delta(row.delta)).value();
     // The rows are themselves rounded, to a few units of the last digit.
     EXPECT_LE(got.lower, row.expected * (1 + 1e-13));
     EXPECT_GE(got.upper, row.expected * (1 - 1e-13));
@@ -169,10 +168,10 @@ TEST(Composition, ManyMechanisms) {
   const std::uint64_t k = 1000000000;
   for (double d : {1e-300, 1e-100, 1e-10, 1e-5, 0.1, 0.8}) {
     const double e0 = 1e-4;
-    const EpsilonBounds got = optimal_composition_epsilon(part(e0), steps(k), delta(d)).value();
+    const Interval got = optimal_composition_epsilon(part(e0), steps(k), delta(d)).value();
     EXPECT_LT(got.upper - got.lower, 1e-10 * got.upper) << d;
-    const DeltaBounds at_upper = optimal_composition_delta(part(e0), steps(k), loss(got.upper)).value();
-    const DeltaBounds at_lower = optimal_composition_delta(part(e0), steps(k), loss(got.lower)).value();
+    const Interval at_upper = optimal_composition_delta(part(e0), steps(k), loss(got.upper)).value();
+    const Interval at_lower = optimal_composition_delta(part(e0), steps(k), loss(got.lower)).value();
     EXPECT_LE(at_upper.lower, d);
     EXPECT_GE(at_lower.upper, d);
     // The losses are ±ε₀: a Gaussian of μ = 2 √(k p (1 − p)) ε₀ in the limit.
@@ -184,9 +183,9 @@ TEST(Composition, ManyMechanisms) {
   // The edges give finite numbers, too.
   for (double e0 : {1e-300, 1e-12, 1.0, 800.0, 20000.0, 1e200}) {
     for (double d : {1e-300, 1e-5, 1 - 1e-16}) {
-      const EpsilonBounds got = optimal_composition_epsilon(part(e0), steps(k), delta(d)).value();
+      const Interval got = optimal_composition_epsilon(part(e0), steps(k), delta(d)).value();
       EXPECT_TRUE(std::isfinite(got.upper) && got.lower >= 0 && got.lower <= got.upper) << e0 << " " << d;
-      const DeltaBounds back = optimal_composition_delta(part(e0), steps(k), loss(got.upper)).value();
+      const Interval back = optimal_composition_delta(part(e0), steps(k), loss(got.upper)).value();
       EXPECT_LE(back.lower, d);
       EXPECT_TRUE(back.lower >= 0 && back.lower <= back.upper && back.upper <= 1);
     }

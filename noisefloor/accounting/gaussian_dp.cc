@@ -55,7 +55,7 @@ Result<GaussianDp> GaussianDp::compose(std::span<const GaussianDp> parts) {
   return of_mu(mu < 1e-280 ? next_up(mu) : mu);
 }
 
-DeltaBounds GaussianDp::delta_at(PrivacyLoss epsilon) const {
+Interval GaussianDp::delta_at(PrivacyLoss epsilon) const {
   if (mu_ == 0) return {0, 0};
   const LogDeltaBounds bounds = gaussian_log_delta(mu_, epsilon);
   const long double lower = std::exp(bounds.lower) * (1 - 0x1p-60L);
@@ -64,8 +64,8 @@ DeltaBounds GaussianDp::delta_at(PrivacyLoss epsilon) const {
           std::min(1.0, next_up(static_cast<double>(upper)))};
 }
 
-Result<EpsilonBounds> GaussianDp::epsilon_at(Delta delta) const {
-  if (mu_ == 0) return EpsilonBounds{0, 0};
+Result<Interval> GaussianDp::epsilon_at(Delta delta) const {
+  if (mu_ == 0) return Interval{0, 0};
   if (delta.value() == 0)
     return invalid_argument("Gaussian noise needs a delta above 0; got 0. For pure DP use Laplace");
   const long double target = std::log(static_cast<long double>(delta.value()));
@@ -83,7 +83,7 @@ Result<EpsilonBounds> GaussianDp::epsilon_at(Delta delta) const {
     return Point{epsilon, std::max(bounds.lower, -1e30L) - target, bounds.upper <= below, bounds.lower >= above};
   };
   Point low = evaluate(0);
-  if (low.enough) return EpsilonBounds{0, 0};
+  if (low.enough) return Interval{0, 0};
   // μ-GDP is μ²/2-zCDP, hence this ε is enough (Bun and Steinke 2016); doubled for rounding.
   const long double mu = mu_;
   const long double zcdp = 2 * (mu * mu / 2 + mu * std::sqrt(-2 * target));
@@ -91,7 +91,7 @@ Result<EpsilonBounds> GaussianDp::epsilon_at(Delta delta) const {
     return invalid_argument(fmt::format("the epsilon of mu {} is too large for a number; use more noise", mu_));
   }
   Point high = evaluate(std::max(static_cast<double>(zcdp), std::numeric_limits<double>::min()));
-  if (!high.enough) return EpsilonBounds{0, next_up(high.epsilon)};
+  if (!high.enough) return Interval{0, next_up(high.epsilon)};
   // Regula falsi on ln δ, which is smooth and nearly parabolic; every third step bisects.
   for (int step = 0; step < 400 && high.epsilon - low.epsilon > high.epsilon * 1e-13; ++step) {
     const long double share = low.excess / (low.excess - high.excess);
@@ -127,7 +127,7 @@ Result<EpsilonBounds> GaussianDp::epsilon_at(Delta delta) const {
       break;
     }
   }
-  return EpsilonBounds{low.short_ ? low.epsilon : 0, high.epsilon};
+  return Interval{low.short_ ? low.epsilon : 0, high.epsilon};
 }
 
 Result<double> GaussianDp::type_two_error(double alpha) const {

@@ -12,10 +12,10 @@
 
 #include <span>
 
-#include "noisefloor/accounting/bounds.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/numerics/gaussian_profile.h"
+#include "noisefloor/numerics/interval.h"
 
 namespace noisefloor {
 
@@ -33,9 +33,9 @@ class GaussianDp {
   [[nodiscard]] double mu() const { return mu_; }
 
   // δ(ε) = Φ(−ε/μ + μ/2) − e^ε Φ(−ε/μ − μ/2) for this μ.
-  [[nodiscard]] DeltaBounds delta_at(PrivacyLoss epsilon) const;
+  [[nodiscard]] Interval delta_at(PrivacyLoss epsilon) const;
   // The smallest ε for δ. Requires δ > 0 unless μ is 0.
-  [[nodiscard]] Result<EpsilonBounds> epsilon_at(Delta delta) const;
+  [[nodiscard]] Result<Interval> epsilon_at(Delta delta) const;
 
   // β(α) = Φ(Φ⁻¹(1 − α) − μ): the least type II error of a test with type I error α, within 1e-12 of it, absolutely.
   // Requires α in [0, 1].

@@ -40,7 +40,7 @@ TEST(GaussianDp, GoldenRows) {
                          Row{1, 1000, 1e-5, 633.9298513356148}, Row{2, 10, 1e-8, 9.69784519165654},
                          Row{10, 1000, 1e-5, 17.856586830107638}, Row{50, 10000, 1e-6, 10.997151214220652},
                          Row{4.844805262605389, 1, 1e-5, 0.7509769568672022}, Row{1, 100, 1e-10, 112.84032670423228}}) {
-    const EpsilonBounds got = mechanism(row.sigma, row.count).epsilon_at(delta(row.delta)).value();
+    const Interval got = mechanism(row.sigma, row.count).epsilon_at(delta(row.delta)).value();
     // The rows are rounded to their last digit.
     EXPECT_LE(got.lower, row.expected * (1 + 1e-13)) << row.expected;
     EXPECT_GE(got.upper, row.expected * (1 - 1e-13)) << row.expected;
@@ -51,7 +51,7 @@ TEST(GaussianDp, GoldenRows) {
 TEST(GaussianDp, EpsilonIsEnoughAndNotMore) {
   for (double mu : {1e-6, 1e-3, 0.3, 1.0, 12.0}) {
     for (double d : {1e-300, 1e-100, 1e-20, 1e-5, 0.1, 0.9}) {
-      const EpsilonBounds got = GaussianDp::of_mu(mu).value().epsilon_at(delta(d)).value();
+      const Interval got = GaussianDp::of_mu(mu).value().epsilon_at(delta(d)).value();
       EXPECT_LE(exact_delta(mu, got.upper), Wide(d)) << mu << " " << d;
       if (got.lower > 0) {
         EXPECT_GE(exact_delta(mu, got.lower), Wide(d)) << mu << " " << d;
@@ -65,7 +65,7 @@ TEST(GaussianDp, DeltaHoldsTheExactValue) {
   for (double mu : {1e-9, 1e-3, 0.3, 1.0, 12.0}) {
     for (double share : {0.0, 0.2, 1.0, 7.0, 30.0}) {
       const double e = mu * (share + mu / 2);
-      const DeltaBounds got = GaussianDp::of_mu(mu).value().delta_at(loss(e));
+      const Interval got = GaussianDp::of_mu(mu).value().delta_at(loss(e));
       EXPECT_LE(Wide(got.lower), exact_delta(mu, e)) << mu << " " << e;
       EXPECT_GE(Wide(got.upper), exact_delta(mu, e)) << mu << " " << e;
       EXPECT_LE(got.upper - got.lower, 1e-9 * got.upper) << mu << " " << e;
@@ -76,7 +76,7 @@ TEST(GaussianDp, DeltaHoldsTheExactValue) {
 TEST(GaussianDp, EdgesStayFinite) {
   for (double mu : {1e-300, 1e-30, 1e-10, 1e3, 1e6, 1e150}) {
     for (double d : {1e-300, 1e-5, 1 - 1e-6}) {
-      const EpsilonBounds got = GaussianDp::of_mu(mu).value().epsilon_at(delta(d)).value();
+      const Interval got = GaussianDp::of_mu(mu).value().epsilon_at(delta(d)).value();
       EXPECT_TRUE(std::isfinite(got.upper) && got.lower >= 0 && got.lower <= got.upper) << mu << " " << d;
       if (mu >= 1e-10 && mu <= 1e6) {
         EXPECT_LE(got.upper - got.lower, 1e-9 * got.upper) << mu << " " << d;
@@ -84,7 +84,7 @@ TEST(GaussianDp, EdgesStayFinite) {
       EXPECT_LE(GaussianDp::of_mu(mu).value().delta_at(loss(got.upper)).lower, d);
     }
     for (double e : {0.0, 1e-300, 1.0, 1e6}) {
-      const DeltaBounds got = GaussianDp::of_mu(mu).value().delta_at(loss(e));
+      const Interval got = GaussianDp::of_mu(mu).value().delta_at(loss(e));
       EXPECT_TRUE(got.lower >= 0 && got.lower <= got.upper && got.upper <= 1) << mu << " " << e;
     }
   }

@@ -153,6 +153,7 @@ Result<std::vector<double>> SelectionMechanism::exponential_probabilities(std::s
   NF_TRY(const std::vector<Int128> points, to_points(scores));
   const Int128 best = *std::max_element(points.begin(), points.end());
   std::vector<double> p;
+  p.reserve(points.size());
   for (Int128 point : points) {
     p.push_back(std::exp(-static_cast<double>(best - point) / static_cast<double>(scale_steps())));
   }

@@ -37,7 +37,7 @@ Result<void> check_positive(Delta delta) {
 
 }  // namespace
 
-DeltaBounds gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon) {
+Interval gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon) {
   const long double z = multiplier.value();
   const long double e = epsilon.value();
   const long double first = normal_tail(e * z - 0.5L / z);
@@ -92,15 +92,19 @@ Result<NoiseMultiplier> analytic_gaussian_multiplier(Epsilon epsilon, Delta delt
     const Result<NoiseMultiplier> multiplier = NoiseMultiplier::make(z);
     return multiplier.has_value() && gaussian_delta(multiplier.value(), loss).upper <= delta.value();
   };
-  double low = 1;
   double high = 1;
-  for (; !enough(high); high *= 2) {
+  while (!enough(high)) {
+    high *= 2;
     if (high > 0x1p500) {
       return invalid_argument(
           fmt::format("no Gaussian noise reaches epsilon {} at delta {}", epsilon.value(), delta.value()));
     }
   }
-  for (low = high / 2; enough(low) && low > 0x1p-500; low /= 2) high = low;
+  double low = high / 2;
+  while (enough(low) && low > 0x1p-500) {
+    high = low;
+    low /= 2;
+  }
   while (high - low > high * 1e-13) {
     const double middle = low + (high - low) / 2;
     (enough(middle) ? high : low) = middle;

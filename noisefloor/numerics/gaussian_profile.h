@@ -9,15 +9,12 @@
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
+#include "noisefloor/numerics/interval.h"
 
 namespace noisefloor {
 
 // Bounds on δ(ε), in [0, 1].
-struct DeltaBounds {
-  double lower;
-  double upper;
-};
-[[nodiscard]] DeltaBounds gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon);
+[[nodiscard]] Interval gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon);
 
 // Bounds on ln δ(ε) of N(0, 1) against N(μ, 1), i.e. multiplier 1/μ, for all finite μ > 0 and ε, however small δ is. They
 // are within 2^-59 of ln δ, relatively, while ε/μ − μ/2 is below 2^40 (and μ above 2^-40: below, within 2μ). Computed with

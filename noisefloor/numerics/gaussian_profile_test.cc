@@ -31,7 +31,7 @@ TEST(GaussianProfile, BoundsEncloseTheTruthClosely) {
   for (double z : {0.05, 0.3, 1.0, 3.73, 30.0, 1e3, 1e5}) {
     for (double e : {0.0, 1e-4, 0.01, 0.1, 1.0, 5.0, 20.0}) {
       const Wide truth = exact_delta(z, e);
-      const DeltaBounds bounds = gaussian_delta(multiplier(z), loss(e));
+      const Interval bounds = gaussian_delta(multiplier(z), loss(e));
       EXPECT_LE(Wide(bounds.lower), truth) << z << " " << e;
       EXPECT_GE(Wide(bounds.upper), truth) << z << " " << e;
       EXPECT_LE(bounds.upper - bounds.lower, 6e-14) << z << " " << e;
@@ -42,7 +42,7 @@ TEST(GaussianProfile, BoundsEncloseTheTruthClosely) {
 TEST(GaussianProfile, ExtremesAreBoundedAndFinite) {
   for (double z : {1e-300, 1e-6, 1.0, 1e6, 1e300}) {
     for (double e : {0.0, 1e-300, 1.0, 1e4, 1e300}) {
-      const DeltaBounds bounds = gaussian_delta(multiplier(z), loss(e));
+      const Interval bounds = gaussian_delta(multiplier(z), loss(e));
       EXPECT_GE(bounds.lower, 0) << z << " " << e;
       EXPECT_LE(bounds.lower, bounds.upper) << z << " " << e;
       EXPECT_LE(bounds.upper, 1) << z << " " << e;

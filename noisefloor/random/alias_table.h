@@ -24,7 +24,7 @@ class AliasTable {
  public:
   // What is missing to a sum of 1 is the probability of one more outcome, p.size().
   // `unit_bits` is 63 but in tests: a coarser table leaves more to the rest.
-  explicit AliasTable(const WideProbabilities& probabilities, int unit_bits = 63);
+  explicit AliasTable(const WideProbabilities& given, int unit_bits = 63);
 
   // An outcome, and one spare random bit.
   struct Draw {

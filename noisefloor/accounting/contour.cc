@@ -1,0 +1,355 @@
+#include "noisefloor/accounting/contour.h"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <numbers>
+
+namespace noisefloor {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Not worth another attempt.
+bool is_narrow(Interval epsilon) { return epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10); }
+
+MomentEstimate composed_estimate(std::span<const RepeatedLoss> losses, double c) {
+  MomentEstimate sum{0, 0, 0};
+  for (const auto& [loss, count] : losses) {
+    const MomentEstimate one = loss->estimate(c);
+    sum.log_moment += count * one.log_moment;
+    sum.slope += count * one.slope;
+    sum.curvature += count * one.curvature;
+  }
+  return sum;
+}
+
+}  // namespace
+
+// Estimates of the composed moment at one c.
+struct ContourIntegral::Sample {
+  double c;
+  MomentEstimate moments;
+};
+
+// The integrand has its saddle at c for this ε, and δ is then about e^log_delta.
+struct ContourIntegral::Saddle {
+  double epsilon;
+  double log_delta;
+};
+
+ContourIntegral::Saddle ContourIntegral::saddle_at(const Sample& s) {
+  const double c = s.c;
+  const double epsilon = s.moments.slope - 1 / c - 1 / (c + 1);
+  const double width = s.moments.curvature + 1 / (c * c) + 1 / ((c + 1) * (c + 1));
+  return {epsilon, s.moments.log_moment - c * epsilon - std::log(c * (c + 1)) - 0.5 * std::log(2 * kPi * width)};
+}
+
+// Samples at growing c, spaced by a factor of √2, that surround the best Chernoff bound on ε for `log_delta`.
+std::vector<ContourIntegral::Sample> ContourIntegral::samples_for(std::span<const RepeatedLoss> losses,
+                                                                  double log_delta) {
+  const auto at = [&](double c) { return Sample{c, composed_estimate(losses, c)}; };
+  const auto chernoff = [&](const Sample& s) {
+    const double epsilon = (s.moments.log_moment - log_delta) / s.c;
+    return std::isfinite(epsilon) ? epsilon : kInfinity;
+  };
+  // Where a Gaussian law of the same variance has its saddle.
+  const Sample first = at(1);
+  const double deviation = std::sqrt(std::max(first.moments.curvature, 1e-18));
+  double start = std::clamp(std::sqrt(-2 * log_delta + 1) / deviation, 0x1p-10, 0x1p20);
+  if (!std::isfinite(start)) start = 1;
+  constexpr double ratio = std::numbers::sqrt2;
+  std::vector<Sample> samples = {at(start)};
+  const auto best = [&] {
+    return std::min_element(samples.begin(), samples.end(),
+                            [&](const Sample& a, const Sample& b) { return chernoff(a) < chernoff(b); }) -
+           samples.begin();
+  };
+  // Three on each side of the best.
+  while (samples.size() < 200) {
+    const auto place = best();
+    if (place < 3 && samples.front().c > 1e-6) {
+      samples.insert(samples.begin(), at(samples.front().c / ratio));
+    } else if (place + 3 >= static_cast<std::ptrdiff_t>(samples.size())) {
+      samples.push_back(at(samples.back().c * ratio));
+    } else {
+      break;
+    }
+  }
+  return samples;
+}
+
+// The losses without tails that are too small to matter for `log_delta`.
+struct ContourIntegral::Truncated {
+  std::vector<std::unique_ptr<LossTransform>> owned;
+  std::vector<RepeatedLoss> losses;
+
+  Truncated(std::span<const RepeatedLoss> whole, double log_delta) {
+    double steps = 0;
+    for (const RepeatedLoss& one : whole) steps += one.count;
+    for (const auto& [loss, count] : whole) {
+      owned.push_back(loss->truncated(1e-10 * std::exp(log_delta) / steps));
+      losses.push_back({owned.back().get(), count});
+    }
+  }
+};
+
+std::optional<ContourIntegral> ContourIntegral::for_delta(std::span<const RepeatedLoss> losses, double log_delta,
+                                                          double max_operations) {
+  std::optional<ContourIntegral> whole = search(losses, log_delta, max_operations);
+  if (whole && is_narrow(whole->epsilon(log_delta))) return whole;
+  const Truncated truncated(losses, log_delta);
+  std::optional<ContourIntegral> cut = search(truncated.losses, log_delta, max_operations);
+  if (!whole || !cut) return whole ? std::move(whole) : std::move(cut);
+  const Interval a = whole->epsilon(log_delta);
+  const Interval b = cut->epsilon(log_delta);
+  return a.upper - a.lower <= b.upper - b.lower ? std::move(whole) : std::move(cut);
+}
+
+std::optional<ContourIntegral> ContourIntegral::search(std::span<const RepeatedLoss> losses, double log_delta,
+                                                       double max_operations) {
+  std::vector<Sample> samples = samples_for(losses, log_delta);
+  double epsilon = kInfinity;
+  for (const Sample& s : samples) epsilon = std::min(epsilon, (s.moments.log_moment - log_delta) / s.c);
+  // Chernoff's bound is too large. The saddle-point estimate is good where the law is tame, and too large as well where
+  // it is not. What the integral itself says is used the second time, if need be.
+  double saddle_epsilon = kInfinity;
+  for (std::size_t i = 1; i < samples.size(); ++i) {
+    const Saddle a = saddle_at(samples[i - 1]);
+    const Saddle b = saddle_at(samples[i]);
+    if (!(a.log_delta >= log_delta && b.log_delta < log_delta)) continue;
+    const double share = std::sqrt((a.log_delta - log_delta) / (a.log_delta - b.log_delta));
+    const double c = samples[i - 1].c + share * (samples[i].c - samples[i - 1].c);
+    const Sample middle{c, composed_estimate(losses, c)};
+    const Saddle m = saddle_at(middle);
+    saddle_epsilon = m.epsilon + (m.log_delta - log_delta) / middle.c;
+    samples.insert(samples.begin() + static_cast<std::ptrdiff_t>(i), middle);
+    break;
+  }
+  epsilon = std::max(0.0, saddle_epsilon < epsilon ? saddle_epsilon : 0.95 * epsilon);
+  std::optional<ContourIntegral> best;
+  Interval narrowest{0, kInfinity};
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    std::optional<ContourIntegral> integral = on_line(losses, samples, epsilon, log_delta, max_operations);
+    if (!integral) break;
+    const Interval found = integral->epsilon(log_delta);
+    if (!best || found.upper - found.lower < narrowest.upper - narrowest.lower) {
+      best = std::move(integral);
+      narrowest = found;
+    }
+    if (is_narrow(found)) break;
+    if (found.upper < 0.999 * epsilon || (found.lower > 0 && found.upper > 1.001 * epsilon)) {
+      epsilon = found.upper;
+    } else if (found.lower == 0) {
+      epsilon *= 0.7;  // the estimate was far too large, so that nothing was left of the sum
+    } else {
+      break;
+    }
+  }
+  return best;
+}
+
+std::optional<ContourIntegral> ContourIntegral::for_epsilon(std::span<const RepeatedLoss> whole, double epsilon,
+                                                            double max_operations) {
+  // The δ that Chernoff gives for this ε.
+  double log_delta = -0.5;
+  for (int i = 0; i < 8; ++i) {
+    const Truncated truncated(whole, log_delta);
+    double bound = 0;
+    for (const Sample& s : samples_for(truncated.losses, log_delta)) {
+      bound = std::min(bound, s.moments.log_moment - s.c * epsilon);
+    }
+    const bool done = std::fabs(bound - log_delta) < 1;
+    log_delta = std::clamp(bound, -680.0, -0.1);
+    if (done) break;
+  }
+  const Truncated truncated(whole, log_delta);
+  return on_line(truncated.losses, samples_for(truncated.losses, log_delta), epsilon, log_delta, max_operations);
+}
+
+std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const RepeatedLoss> losses,
+                                                        std::span<const Sample> samples, double epsilon,
+                                                        double log_delta, double max_operations) {
+  ContourIntegral integral;
+  integral.centre_ = epsilon;
+  double steps = 0;
+  for (const auto& [loss, count] : losses) {
+    integral.max_loss_ += count * loss->max_loss();
+    integral.lost_mass_ += count * loss->lost_mass();
+    steps += count;
+  }
+  // The line c and the order c′ for the aliases, with the shortest period W: aliases below are at most e^{−cW}, those
+  // above e^{Σ ln φ(c′) − c′ε − (c′ − c)W}. Where e^{Σ ln φ(c) − cε} is far above δ, digits cancel.
+  double period = kInfinity;
+  double best = kInfinity;
+  MomentEstimate moments{0, 0, 0};
+  double log_small = 0;
+  double relative = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const double c = samples[i].c;
+    // An error of ε by 2e-8 of itself is one of ln δ by c times that.
+    const double tolerance = std::clamp(c * std::max(2e-8 * epsilon, 1e-11), 1e-12, 1e-7);
+    const double small = log_delta + std::log(tolerance);
+    const double cancelled = samples[i].moments.log_moment - c * epsilon - log_delta;
+    if (!std::isfinite(cancelled) || cancelled > 16) continue;
+    for (std::size_t j = i + 1; j < samples.size(); ++j) {
+      const double order = samples[j].c;
+      const double above = (samples[j].moments.log_moment - order * epsilon - small) / (order - c);
+      if (!std::isfinite(above)) continue;
+      const double needed = 1.02 * std::max(-small / c, above);
+      const double price = needed * (1 + 0.05 * std::max(0.0, cancelled));
+      if (price < best) {
+        best = price;
+        period = needed;
+        integral.c_ = c;
+        integral.alias_order_ = order;
+        moments = samples[i].moments;
+        log_small = small;
+        relative = tolerance;
+      }
+    }
+  }
+  if (!std::isfinite(period)) return std::nullopt;
+  const double c = integral.c_;
+  integral.h_ = 2 * kPi / period;
+
+  // How far the line must be followed.
+  std::vector<std::unique_ptr<TransformOnLine>> lines;
+  for (const auto& one : losses) lines.push_back(one.loss->on_line(c));
+  const auto log_tail = [&](double y) {
+    double log_ratio = 0;
+    for (std::size_t i = 0; i < lines.size(); ++i) log_ratio += losses[i].count * std::log1p(-lines[i]->decay(y));
+    return log_ratio - std::log(kPi * y);
+  };
+  // Σ over the line of e^{Σ ln φ − cε} is to be compared with δ.
+  const double goal = log_small - (moments.log_moment - c * epsilon);
+  double nodes = 8;
+  while (log_tail(nodes * integral.h_) > goal && nodes < 4e6) nodes *= 2;
+  double low = nodes / 2;
+  for (int i = 0; i < 6; ++i) {
+    const double middle = std::sqrt(low * nodes);
+    (log_tail(middle * integral.h_) > goal ? low : nodes) = middle;
+  }
+  nodes = std::ceil(nodes);
+  const double y_max = nodes * integral.h_;
+  double operations = 0;
+  for (const auto& one : lines) operations += nodes * one->cost(y_max);
+  if (operations > max_operations) return std::nullopt;
+  integral.tail_ = std::exp(log_tail(y_max)) * (1 + 1e-9);
+
+  // Composed ratios at the nodes.
+  const auto count = static_cast<std::size_t>(nodes);
+  const double value = std::exp(log_delta - (moments.log_moment - c * epsilon));  // what the sum will be, about
+  const double tolerance = 0.1 * relative * std::min(1.0, c * value) / steps;
+  std::vector<double> log_magnitude(count, 0.0);
+  std::vector<double> relative_error(count, 0.0);  // Σ Tᵢ eᵢ (…): see below
+  integral.phase_.assign(count, 0.0);
+  std::vector<std::complex<double>> ratios(count);
+  std::vector<double> errors(count);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto values = lines[i]->evaluate(integral.h_, tolerance, ratios, errors);
+    const double times = losses[i].count;
+    integral.log_moment_ += times * values.log_moment;
+    integral.log_moment_error_ += times * (values.log_moment_error + 0x1p-51 * std::fabs(values.log_moment));
+    for (std::size_t n = 0; n < count; ++n) {
+      const double re = ratios[n].real();
+      const double im = ratios[n].imag();
+      const double size2 = re * (2 + re) + im * im;  // |1 + D|² − 1
+      log_magnitude[n] += times * 0.5 * std::log1p(std::max(size2, -1 + 1e-30));
+      integral.phase_[n] += times * std::atan2(im, 1 + re);
+      // (|1 + D| + e)^T against |1 + D|^T.
+      const double magnitude = std::sqrt(std::max(1 + size2, 0.0));
+      relative_error[n] += times * errors[n] / std::max(magnitude, 1e-15);
+    }
+  }
+  integral.log_moment_error_ += 0x1p-50 * (std::fabs(integral.log_moment_) + 1);
+  integral.magnitude_.resize(count);
+  integral.node_error_.resize(count);
+  for (std::size_t n = 0; n < count; ++n) {
+    const double y = integral.h_ * static_cast<double>(n + 1);
+    const double kernel = 1 / std::sqrt((c * c + y * y) * ((c + 1) * (c + 1) + y * y));
+    integral.magnitude_[n] = std::exp(log_magnitude[n]) * kernel;
+    integral.phase_[n] -= std::atan2(y, c) + std::atan2(y, c + 1);
+    // |a^T − b^T| ≤ T |a − b| max(|a|, |b|)^{T−1}.
+    const double rounding = 0x1p-49 * (4 + std::fabs(log_magnitude[n]) + std::fabs(integral.phase_[n]));
+    integral.node_error_[n] = integral.magnitude_[n] * (relative_error[n] * std::exp(relative_error[n]) + rounding);
+  }
+
+  // The aliases above need a certified moment at c′.
+  for (const auto& [loss, times] : losses) {
+    const auto values = loss->on_line(integral.alias_order_)->evaluate(1, tolerance, {}, {});
+    integral.alias_log_moment_ += times * (values.log_moment + values.log_moment_error);
+  }
+  integral.alias_log_moment_ += 0x1p-50 * (std::fabs(integral.alias_log_moment_) + 1);
+  return integral;
+}
+
+ContourIntegral::Sum ContourIntegral::sum(double epsilon) const {
+  double value = 0.5 / (c_ * (c_ + 1));
+  double slope = 0;
+  double error = value * 0x1p-50;
+  for (std::size_t n = 0; n < magnitude_.size(); ++n) {
+    const double y = h_ * static_cast<double>(n + 1);
+    const double angle = phase_[n] - y * epsilon;
+    value += magnitude_[n] * std::cos(angle);
+    slope += magnitude_[n] * y * std::sin(angle);
+    error += node_error_[n] + magnitude_[n] * 0x1p-50 * (2 + y * epsilon);
+  }
+  return {value * h_ / kPi, error * h_ / kPi + tail_, -c_ + slope / value};
+}
+
+Interval ContourIntegral::log_delta(double epsilon) const {
+  if (epsilon >= max_loss_) return {-kInfinity, -kInfinity};
+  const Sum s = sum(epsilon);
+  const double log_scale = log_moment_ - c_ * epsilon;
+  const double scale_error = log_moment_error_ + 0x1p-51 * std::fabs(c_ * epsilon);
+  const double period = 2 * kPi / h_;
+  // Aliases, in the units of the sum.
+  const double below = std::exp(-log_scale) / std::expm1(c_ * period);
+  const double d = alias_order_ - c_;
+  const double above = epsilon + period >= max_loss_
+                           ? 0
+                           : std::exp(alias_log_moment_ - alias_order_ * epsilon - log_scale) / std::expm1(d * period);
+  const double high = s.value + s.error + lost_mass_ * std::exp(-log_scale) * (1 + 1e-9);
+  const double low = s.value - s.error - (below + above) * (1 + 1e-9);
+  return {low > 0 ? std::log(low) + log_scale - scale_error : -kInfinity,
+          std::min(0.0, (high > 0 ? std::log(high) : -kInfinity) + log_scale + scale_error)};
+}
+
+Interval ContourIntegral::epsilon(double log_delta) const {
+  // Newton on ln of the sum; then step to either side until the bounds say so.
+  double guess = std::max(centre_, 0.0);
+  double slope = -c_;
+  for (int i = 0; i < 40; ++i) {
+    const Sum s = sum(guess);
+    if (!(s.value > 0)) {
+      guess *= 0.9;
+      continue;
+    }
+    slope = std::min(s.slope, -1e-12);
+    const double off = std::log(s.value) + log_moment_ - c_ * guess - log_delta;
+    const double next = std::clamp(guess - off / slope, 0.0, 2 * guess + 1);
+    const bool done = std::fabs(next - guess) <= 1e-13 * (1e-3 + guess);
+    guess = next;
+    if (done) break;
+  }
+  if (guess <= 1e-12 && this->log_delta(0).upper <= log_delta) return {0, 0};
+  const Interval at = this->log_delta(guess);
+  const auto walk = [&](double start, double direction, auto&& holds) -> std::optional<double> {
+    double width = std::max({1e-12 * guess, 1e-15, 1.1 * std::fabs(start / slope)});
+    for (int i = 0; i < 60; ++i) {
+      const double epsilon = guess + direction * width;
+      if (epsilon <= 0) return 0.0;
+      if (holds(this->log_delta(epsilon))) return epsilon;
+      width *= 1.5;
+    }
+    return std::nullopt;
+  };
+  const auto upper = walk(at.upper - log_delta, 1, [&](Interval b) { return b.upper <= log_delta; });
+  const auto lower = walk(at.lower - log_delta, -1, [&](Interval b) { return b.lower >= log_delta; });
+  return {lower.value_or(0), upper.value_or(kInfinity)};
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,76 @@
+// One direction of a dominating pair (P, Q), by the masses that it gives to intervals of the privacy loss L = ln dP/dQ.
+//
+// Every mechanism that has a dominating pair can be written like this, with or without atoms; the lattice accountant
+// (lattice.h) composes them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "noisefloor/numerics/interval.h"
+
+namespace noisefloor {
+
+// P and Q of an event, and bounds of the errors of both.
+struct Masses {
+  double p;
+  double q;
+  double p_error;
+  double q_error;
+};
+
+class LossLaw {
+ public:
+  LossLaw() = default;
+  LossLaw(const LossLaw&) = delete;
+  LossLaw& operator=(const LossLaw&) = delete;
+  virtual ~LossLaw() = default;
+
+  // Of { from < L ≤ to }. For every partition into such intervals each atom is counted once.
+  [[nodiscard]] virtual Masses masses(double from, double to) const = 0;
+
+  // P(L = ∞): what has probability 0 under Q.
+  [[nodiscard]] virtual double infinite_mass() const { return 0; }
+
+  // The loss of its atoms, if there are any and all are at 0 or ± this; otherwise 0. A lattice that holds them loses less.
+  [[nodiscard]] virtual double atom_loss() const { return 0; }
+
+  // An interval outside of which finite losses have a probability of at most `mass` on each side, under P.
+  [[nodiscard]] virtual Interval range(double mass) const = 0;
+};
+
+// L = μ²/2 + μ N(0, 1): a Gaussian mechanism with noise multiplier 1/μ. Both directions are alike.
+[[nodiscard]] std::unique_ptr<LossLaw> gaussian_law(double mu);
+
+// A Laplace mechanism with noise multiplier 1/ε. Both directions are alike.
+[[nodiscard]] std::unique_ptr<LossLaw> laplace_law(double epsilon);
+
+// Finitely many outcomes, each with its probabilities under P and Q (which add up to 1, or less by rounding).
+struct Outcome {
+  double p;
+  double q;
+};
+[[nodiscard]] std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes);
+
+// The pair that every (ε, δ)-DP mechanism is dominated by (Kairouz, Oh, Viswanath 2015); randomized response if δ = 0.
+[[nodiscard]] std::unique_ptr<LossLaw> epsilon_delta_law(double epsilon, double delta);
+
+// Discrete Laplace noise of this scale on a whole number that moves by `shift` (whole, up to 2^53). Both directions are
+// alike.
+[[nodiscard]] std::unique_ptr<LossLaw> discrete_laplace_law(double scale, double shift);
+
+// Discrete Gaussian noise on a whole number that moves by `shift`. Requires sigma ≤ 2^14. Both directions are alike.
+[[nodiscard]] std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift);
+
+// A Poisson sample of rate q: (1 − q) Q + q P against Q (`remove`), or Q against that.
+[[nodiscard]] std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove);
+
+// A sample of fixed size without replacement, under replace-one, for an inner pair that is alike in both directions: the
+// sampled pair's positive losses against the whole, and its negative ones the other way round (Zhu, Dong, Wang 2022).
+[[nodiscard]] std::unique_ptr<LossLaw> fixed_size_law(std::shared_ptr<const LossLaw> inner, double q);
+
+// ε with δ(ε) ≤ e^log_delta, and δ(ε), of one mechanism alone: no composition, no lattice.
+[[nodiscard]] Interval single_epsilon(const LossLaw& law, double log_delta);
+[[nodiscard]] Interval single_delta(const LossLaw& law, double epsilon);
+
+}  // namespace noisefloor
