@@ -124,7 +124,7 @@ double pure_divergence(double q, double epsilon, double order) {
                                      Atom{removed[1].log_weight + low, -low, std::expm1(-low)}};
   const double worst =
       q >= 1 ? divergence_of(removed, order) : std::max(divergence_of(removed, order), divergence_of(added, order));
-  return std::min(worst, up(high));
+  return std::min(up(high), worst);  // in this order: where α ε overflows, worst is NaN
 }
 
 double randomized_response_divergence(double epsilon, std::uint64_t categories, double order) {
@@ -132,7 +132,7 @@ double randomized_response_divergence(double epsilon, std::uint64_t categories, 
   const double log_total = epsilon + std::log1p(others * std::exp(-epsilon));
   const std::array<Atom, 2> atoms = {Atom{-log_total, epsilon, std::expm1(epsilon)},
                                      Atom{epsilon - log_total, -epsilon, std::expm1(-epsilon)}};
-  return std::min(divergence_of(atoms, order), epsilon);
+  return std::min(epsilon, divergence_of(atoms, order));  // in this order, as above
 }
 
 // ε-bounded range: ratios lie in [e^{t−ε}, e^t] for some t in [0, ε]. As above the worst law for t has two outcomes, and

@@ -2,8 +2,8 @@
 //
 // Guarantee:     every divergence, ε and δ returned is an upper bound on the true one, for every event kind and for both
 //                directions of neighbours. Rounding of the arithmetic is covered by explicit margins (below 1e-12 of the
-//                result, except where a comment in rdp.cc says more), given that exp, expm1, log and log1p of the
-//                standard library are right to 4 ulp.
+//                result; for sampled Gaussians up to 5e-12, and 1e-10 as the noise multiplier falls to 0.01), given that
+//                exp, expm1, log and log1p of the standard library are right to 4 ulp.
 // Implements:    Rényi DP (Mironov 2017); conversion of Canonne, Kamath, Steinke 2020 (Proposition 12) and Asoodeh et
 //                al. 2020, with Bretagnolle-Huber, Pinsker and chi-square bounds on the total variation; Poisson-sampled
 //                Gaussian by quadrature at real orders (remove dominates add: Mironov, Talwar, Zhang 2019, Theorem 5);

@@ -752,6 +752,16 @@ TEST(Rdp, EdgesAreFiniteAndNotNegative) {
       EXPECT_LE(divergence(discrete_laplace(b, 1), order), 1 / b * (1 + 1e-15)) << b << " " << order;
     }
   }
+  for (const double e : {1e-300, 1e-12, 700.0, 1e300}) {
+    for (const double order : {1 + 0x1p-52, 1.5, 1e7, 1e15}) {
+      for (const DpEvent& event : {response(e), response(e, 1000), exponential(e), approximate(e, 0.1)}) {
+        EXPECT_GT(divergence(event, order), 0) << e << " " << order;
+        EXPECT_LE(divergence(event, order), e * (1 + 1e-14)) << e << " " << order;
+        EXPECT_LE(divergence(poisson(0.1, event), order), e * (1 + 1e-14)) << e << " " << order;
+        EXPECT_LE(divergence(sample(1, 10, event), order, kReplaceOne), e * (1 + 1e-14)) << e << " " << order;
+      }
+    }
+  }
   // The limit α → 1 is the Kullback-Leibler divergence.
   expect_relative(divergence(poisson(0.3, gaussian(1)), 1 + 0x1p-50), divergence(poisson(0.3, gaussian(1)), 1 + 1e-9),
                   1e-7);
