@@ -13,7 +13,9 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Not worth another attempt.
-bool is_narrow(Interval epsilon) { return epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10); }
+bool is_narrow(Interval epsilon) {
+  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10);
+}
 
 MomentEstimate composed_estimate(std::span<const RepeatedLoss> losses, double c) {
   MomentEstimate sum{0, 0, 0};

@@ -21,6 +21,18 @@ constexpr double kMaxCells = 1 << 18;
 // e^exponent · mass without overflow on the way.
 double times_exp(double mass, double exponent) { return mass > 0 ? std::exp(exponent + std::log(mass)) : 0; }
 
+// What may be cut off each law: large losses count as infinite, small ones are raised.
+struct Cut {
+  double below;
+  double above;
+  double lowest = -kInfinity;  // losses below this are small in any case
+
+  [[nodiscard]] Interval range_of(const LossLaw& law) const {
+    const Interval range = law.range(below, above);
+    return {std::min(std::max(range.lower, lowest), range.upper), range.upper};
+  }
+};
+
 // A law on h·ℤ: masses at first·h, (first + 1)·h, …
 struct OnLattice {
   double count;
@@ -31,9 +43,9 @@ struct OnLattice {
   double lifted;              // by how much losses from below may be too large: rounding of atoms
 };
 
-OnLattice discretise(const RepeatedLaw& repeated, double h, double cut) {
+OnLattice discretise(const RepeatedLaw& repeated, double h, Cut cut) {
   const LossLaw& law = *repeated.law;
-  const Interval range = law.range(cut);
+  const Interval range = cut.range_of(law);
   const auto first = static_cast<std::int64_t>(std::floor(range.lower / h)) - 1;
   const auto last = static_cast<std::int64_t>(std::ceil(range.upper / h)) + 1;
   const auto size = static_cast<std::size_t>(last - first + 1);
@@ -131,8 +143,9 @@ double chernoff_epsilon(const std::vector<MomentAt>& samples, double log_delta) 
   return std::max(0.0, epsilon);
 }
 
-// The shortest window for this ε whose wrap-around is below e^log_small.
-Plan make_plan(const std::vector<MomentAt>& samples, double epsilon, double log_delta, double log_small) {
+// The shortest window for this ε whose wrap-around is below e^log_small, if it is not below `shortest`.
+Plan make_plan(const std::vector<MomentAt>& samples, double epsilon, double log_delta, double log_small,
+               double shortest) {
   Plan plan{1, 2, epsilon, kInfinity};
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const double c = samples[i].c;
@@ -144,7 +157,7 @@ Plan make_plan(const std::vector<MomentAt>& samples, double epsilon, double log_
       if (window < plan.window) plan = {c, samples[j].c, epsilon, window};
     }
   }
-  plan.window *= 1.6;  // a third of it lies below ε
+  plan.window = std::max(1.6 * plan.window, shortest);  // a third of it lies below ε
   return plan;
 }
 
@@ -370,55 +383,77 @@ Interval Composed::epsilon(double log_delta) const {
           std::max(0.0, upper == -kInfinity ? reference_ : upper + slack)};
 }
 
-double smallest_range(std::span<const RepeatedLaw> laws, double cut) {
+double smallest_range(std::span<const RepeatedLaw> laws, Cut cut) {
   double smallest = kInfinity;
   for (const RepeatedLaw& one : laws) {
-    const Interval range = one.law->range(cut);
+    const Interval range = cut.range_of(*one.law);
     smallest = std::min(smallest, range.upper - range.lower);
   }
   return std::isfinite(smallest) && smallest > 0 ? smallest : 1;
 }
 
-double widest_range(std::span<const RepeatedLaw> laws, double cut) {
+double widest_range(std::span<const RepeatedLaw> laws, Cut cut) {
   double widest = 0;
   for (const RepeatedLaw& one : laws) {
-    const Interval range = one.law->range(cut);
+    const Interval range = cut.range_of(*one.law);
     widest = std::max(widest, range.upper - range.lower);
   }
   return widest;
 }
 
-// The step h, or a little more, such that the atoms of the most frequent law that has any are on the lattice; the upper one
-// a little above its point, so that what lies below it is not merged with it.
-double aligned(std::span<const RepeatedLaw> laws, double h) {
-  double atom = 0;
+// A loss of which all atoms of the laws are multiples, or those of the most frequent law that has any; 0 without atoms.
+double atom_unit(std::span<const RepeatedLaw> laws) {
+  double smallest = kInfinity;
+  double frequent = 0;
   double count = 0;
   for (const RepeatedLaw& one : laws) {
-    if (one.law->atom_loss() < h || one.count <= count) continue;
-    atom = one.law->atom_loss();
-    count = one.count;
+    const double atom = one.law->atom_loss();
+    if (atom <= 0) continue;
+    smallest = std::min(smallest, atom);
+    if (one.count > count) {
+      frequent = atom;
+      count = one.count;
+    }
   }
-  return atom > 0 ? atom / std::floor(atom / h) * (1 - 0x1p-44) : h;
+  if (count == 0) return 0;
+  for (int parts = 1; parts <= 100; ++parts) {
+    const double unit = smallest / parts;
+    const bool fits = std::all_of(laws.begin(), laws.end(), [&](const RepeatedLaw& one) {
+      const double multiple = one.law->atom_loss() / unit;
+      return std::fabs(multiple - std::round(multiple)) < 1e-12 * multiple;
+    });
+    if (fits) return unit;
+  }
+  return frequent;
 }
 
-std::vector<OnLattice> discretise_all(std::span<const RepeatedLaw> laws, double h, double cut) {
+// The step h, or a little more or less, such that atoms are on the lattice; the upper one a little above its point, so that
+// what lies below it is not merged with it.
+double aligned(std::span<const RepeatedLaw> laws, double h) {
+  const double unit = atom_unit(laws);
+  if (unit <= 0) return h;
+  return (unit >= h ? unit / std::floor(unit / h) : unit * std::ceil(h / unit)) * (1 - 0x1p-44);
+}
+
+std::vector<OnLattice> discretise_all(std::span<const RepeatedLaw> laws, double h, Cut cut) {
   std::vector<OnLattice> lattices;
   lattices.reserve(laws.size());
   for (const RepeatedLaw& one : laws) lattices.push_back(discretise(one, h, cut));
   return lattices;
 }
 
-// What the laws cost together: steps, and the mass to cut off each.
-double cut_for(std::span<const RepeatedLaw> laws, double log_delta, double relative_width) {
+// Small parts of δ from above, and of 1 from below.
+Cut cut_for(std::span<const RepeatedLaw> laws, double log_delta, double relative_width) {
   double steps = 0;
   for (const RepeatedLaw& one : laws) steps += one.count;
-  return std::max(1e-300, 1e-3 * relative_width * std::exp(log_delta) / steps);
+  const double each = 1e-3 * relative_width / steps;
+  return {std::max(1e-300, each), std::max(1e-300, each * std::exp(log_delta)), -kInfinity};
 }
 
 }  // namespace
 
 Interval lattice_epsilon(std::span<const RepeatedLaw> laws, double log_delta, double relative_width, int max_bits) {
-  const double cut = cut_for(laws, log_delta, relative_width);
+  const Cut cut = cut_for(laws, log_delta, relative_width);
   const double coarse = std::max(smallest_range(laws, cut) / 256, widest_range(laws, cut) / kMaxCells);
   const std::vector<MomentAt> samples = sample_moments(discretise_all(laws, coarse, cut), coarse);
   if (samples.size() < 2) return {0, kInfinity};
@@ -427,11 +462,13 @@ Interval lattice_epsilon(std::span<const RepeatedLaw> laws, double log_delta, do
   Interval best{0, kInfinity};
   for (int bits = std::min(12, max_bits); bits <= max_bits; bits += 2) {
     for (int attempt = 0; attempt < 6; ++attempt) {
-      const Plan plan = make_plan(samples, epsilon, log_delta, log_small);
+      const Plan plan = make_plan(samples, epsilon, log_delta, log_small, widest_range(laws, cut) / 32);
       if (!std::isfinite(plan.window)) return best;
       const double h = aligned(laws, plan.window / std::exp2(bits));
-      if (widest_range(laws, cut) / h > kMaxCells) return best;
-      const std::vector<OnLattice> lattices = discretise_all(laws, h, cut);
+      // A loss below minus the window would need others beyond it.
+      const Cut fine{cut.below, cut.above, -plan.window};
+      if (widest_range(laws, fine) / h > kMaxCells) return best;
+      const std::vector<OnLattice> lattices = discretise_all(laws, h, fine);
       const Interval found = Composed(lattices, h, bits, plan).epsilon(log_delta);
       best = {std::max(best.lower, found.lower), std::min(best.upper, found.upper)};
       // An answer that lies below the window calls for another window.
@@ -448,7 +485,7 @@ Interval lattice_delta(std::span<const RepeatedLaw> laws, double epsilon, double
   Interval best{0, 1};
   double log_delta = -23;
   for (int round = 0; round < 3; ++round) {
-    const double cut = cut_for(laws, log_delta, relative_width);
+    const Cut cut = cut_for(laws, log_delta, relative_width);
     const double coarse = std::max(smallest_range(laws, cut) / 256, widest_range(laws, cut) / kMaxCells);
     const std::vector<MomentAt> samples = sample_moments(discretise_all(laws, coarse, cut), coarse);
     if (samples.size() < 2) return best;
@@ -460,11 +497,12 @@ Interval lattice_delta(std::span<const RepeatedLaw> laws, double epsilon, double
     }
     const double log_small = log_delta + std::log(std::clamp(relative_width, 1e-12, 1e-3)) - 2;
     for (int bits = std::min(12, max_bits); bits <= max_bits; bits += 2) {
-      const Plan plan = make_plan(samples, epsilon, log_delta, log_small);
+      const Plan plan = make_plan(samples, epsilon, log_delta, log_small, widest_range(laws, cut) / 32);
       if (!std::isfinite(plan.window)) return best;
       const double h = aligned(laws, plan.window / std::exp2(bits));
-      if (widest_range(laws, cut) / h > kMaxCells) return best;
-      const Interval found = Composed(discretise_all(laws, h, cut), h, bits, plan).delta(epsilon);
+      const Cut fine{cut.below, cut.above, -plan.window};
+      if (widest_range(laws, fine) / h > kMaxCells) return best;
+      const Interval found = Composed(discretise_all(laws, h, fine), h, bits, plan).delta(epsilon);
       best = {std::max(best.lower, found.lower), std::min(best.upper, found.upper)};
       if (best.upper - best.lower <= relative_width * best.upper) break;
     }

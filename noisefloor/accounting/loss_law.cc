@@ -32,6 +32,9 @@ NormalMass normal_mass(double a, double b) {
   return {1 - left - upper, kRounding};
 }
 
+// N(0, 1) exceeds this with a probability of at most `mass`.
+double normal_reach(double mass) { return std::sqrt(2 * std::log(1 / std::clamp(mass, 1e-300, 0.5))); }
+
 class GaussianLaw final : public LossLaw {
  public:
   explicit GaussianLaw(double mu) : mu_(mu) {}
@@ -42,9 +45,8 @@ class GaussianLaw final : public LossLaw {
     return {p.mass, q.mass, p.error, q.error};
   }
 
-  [[nodiscard]] Interval range(double mass) const override {
-    const double far = std::sqrt(2 * std::log(1 / std::clamp(mass, 1e-300, 0.5)));
-    return {mu_ * mu_ / 2 - mu_ * far, mu_ * mu_ / 2 + mu_ * far};
+  [[nodiscard]] Interval range(double below, double above) const override {
+    return {mu_ * mu_ / 2 - mu_ * normal_reach(below), mu_ * mu_ / 2 + mu_ * normal_reach(above)};
   }
 
  private:
@@ -74,7 +76,7 @@ class LaplaceLaw final : public LossLaw {
   }
 
   [[nodiscard]] double atom_loss() const override { return epsilon_; }
-  [[nodiscard]] Interval range(double /*mass*/) const override { return {-epsilon_, epsilon_}; }
+  [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override { return {-epsilon_, epsilon_}; }
 
  private:
   double epsilon_;
@@ -122,13 +124,13 @@ class FiniteLaw final : public LossLaw {
     return largest;
   }
 
-  [[nodiscard]] Interval range(double mass) const override {
+  [[nodiscard]] Interval range(double below, double above) const override {
     if (atoms_.empty()) return {0, 0};
     std::size_t low = 0;
-    for (double sum = atoms_[low].outcome.p; sum <= mass && low + 1 < atoms_.size(); sum += atoms_[low].outcome.p)
+    for (double sum = atoms_[low].outcome.p; sum <= below && low + 1 < atoms_.size(); sum += atoms_[low].outcome.p)
       ++low;
     std::size_t high = atoms_.size() - 1;
-    for (double sum = atoms_[high].outcome.p; sum <= mass && high > low; sum += atoms_[high].outcome.p) --high;
+    for (double sum = atoms_[high].outcome.p; sum <= above && high > low; sum += atoms_[high].outcome.p) --high;
     return {atoms_[low].loss, atoms_[high].loss};
   }
 
@@ -161,7 +163,9 @@ class DiscreteLaplaceLaw final : public LossLaw {
     return sum;
   }
 
-  [[nodiscard]] Interval range(double /*mass*/) const override { return {-shift_ / scale_, shift_ / scale_}; }
+  [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override {
+    return {-shift_ / scale_, shift_ / scale_};
+  }
 
  private:
   // P(begin ≤ X < end) of noise around 0, without differences of nearly equal numbers.
@@ -194,8 +198,10 @@ class SampledLaw final : public LossLaw {
 
   [[nodiscard]] double infinite_mass() const override { return remove_ ? q_ * inner_->infinite_mass() : 0; }
 
-  [[nodiscard]] Interval range(double mass) const override {
-    const Interval inner = inner_->range(mass);
+  [[nodiscard]] Interval range(double below, double above) const override {
+    // The inner ranges are those under P; both of the inner laws take part, so that both sides are asked for.
+    const double least = std::min(below, above);
+    const Interval inner = remove_ ? inner_->range(least, above) : inner_->range(least, below);
     const auto outer = [&](double loss) {
       return loss > 700 ? loss + std::log(q_) : std::log1p(q_ * std::expm1(loss));
     };
@@ -247,8 +253,8 @@ class FixedSizeLaw final : public LossLaw {
 
   [[nodiscard]] double infinite_mass() const override { return remove_.infinite_mass(); }
 
-  [[nodiscard]] Interval range(double mass) const override {
-    return {std::min(add_.range(mass).lower, 0.0), std::max(remove_.range(mass).upper, 0.0)};
+  [[nodiscard]] Interval range(double below, double above) const override {
+    return {std::min(add_.range(below, above).lower, 0.0), std::max(remove_.range(below, above).upper, 0.0)};
   }
 
  private:
@@ -256,6 +262,44 @@ class FixedSizeLaw final : public LossLaw {
   SampledLaw remove_;
   SampledLaw add_;
   Masses centre_;
+};
+
+class OppositeSamplesLaw final : public LossLaw {
+ public:
+  OppositeSamplesLaw(double q, double multiplier) : q_(q), z_(multiplier) {}
+
+  [[nodiscard]] Masses masses(double from, double to) const override {
+    const double a = place(from);
+    const double b = place(to);
+    const NormalMass rest = normal_mass(a / z_, b / z_);
+    const NormalMass up = normal_mass((a - 1) / z_, (b - 1) / z_);
+    const NormalMass down = normal_mass((a + 1) / z_, (b + 1) / z_);
+    const auto mix = [&](double one, double other) { return (1 - q_) * one + q_ * other; };
+    return {mix(rest.mass, up.mass), mix(rest.mass, down.mass), mix(rest.error, up.error) + kRounding * rest.mass,
+            mix(rest.error, down.error) + kRounding * rest.mass};
+  }
+
+  [[nodiscard]] Interval range(double below, double above) const override {
+    return {loss(-1 - z_ * normal_reach(below)), loss(1 + z_ * normal_reach(above))};
+  }
+
+ private:
+  [[nodiscard]] double loss(double x) const { return log_share(x) - log_share(-x); }
+  [[nodiscard]] double log_share(double x) const {
+    const double u = (2 * x - 1) / (2 * z_ * z_);
+    return u > 700 ? u + std::log(q_) : std::log1p(q_ * std::expm1(u));
+  }
+  // Where the loss is ℓ: b E² + a (1 − e^ℓ) E − e^ℓ b = 0 for E = e^{x/z²}, a = 1 − q, b = q e^{−1/2z²}.
+  [[nodiscard]] double place(double l) const {
+    if (std::isinf(l)) return l;
+    if (l < 0) return -place(-l);
+    const double half = (1 - q_) / q_ * std::exp(0.5 / (z_ * z_)) * std::expm1(std::min(l, 700.0)) / 2;
+    const double growth = std::exp(std::min(l, 700.0));
+    return z_ * z_ * std::log(half + std::sqrt(half * half + growth));
+  }
+
+  double q_;
+  double z_;
 };
 
 }  // namespace
@@ -297,6 +341,10 @@ std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, doubl
 
 std::unique_ptr<LossLaw> fixed_size_law(std::shared_ptr<const LossLaw> inner, double q) {
   return std::make_unique<FixedSizeLaw>(std::move(inner), q);
+}
+
+std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier) {
+  return std::make_unique<OppositeSamplesLaw>(q, multiplier);
 }
 
 Interval single_delta(const LossLaw& law, double epsilon) {

@@ -35,8 +35,8 @@ class LossLaw {
   // The loss of its atoms, if there are any and all are at 0 or ± this; otherwise 0. A lattice that holds them loses less.
   [[nodiscard]] virtual double atom_loss() const { return 0; }
 
-  // An interval outside of which finite losses have a probability of at most `mass` on each side, under P.
-  [[nodiscard]] virtual Interval range(double mass) const = 0;
+  // An interval outside of which finite losses have a probability of at most `below` and `above` on its sides, under P.
+  [[nodiscard]] virtual Interval range(double below, double above) const = 0;
 };
 
 // L = μ²/2 + μ N(0, 1): a Gaussian mechanism with noise multiplier 1/μ. Both directions are alike.
@@ -68,6 +68,10 @@ struct Outcome {
 // A sample of fixed size without replacement, under replace-one, for an inner pair that is alike in both directions: the
 // sampled pair's positive losses against the whole, and its negative ones the other way round (Zhu, Dong, Wang 2022).
 [[nodiscard]] std::unique_ptr<LossLaw> fixed_size_law(std::shared_ptr<const LossLaw> inner, double q);
+
+// (1 − q) N(0, z²) + q N(1, z²) against (1 − q) N(0, z²) + q N(−1, z²): two records that pull a sampled sum in opposite
+// directions.
+[[nodiscard]] std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier);
 
 // ε with δ(ε) ≤ e^log_delta, and δ(ε), of one mechanism alone: no composition, no lattice.
 [[nodiscard]] Interval single_epsilon(const LossLaw& law, double log_delta);
