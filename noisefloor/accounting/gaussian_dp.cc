@@ -6,6 +6,7 @@
 #include <boost/math/special_functions/erf.hpp>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "noisefloor/base/rounding.h"
 
@@ -15,6 +16,51 @@ namespace {
 long double normal_cdf(long double x) {
   if (x < -150) return 0;  // Boost reports the underflow as an error
   return boost::math::erfc(-x / std::sqrt(2.0L)) / 2;
+}
+
+// ε by bisection on δ(ε) in long double, whose bounds decide all but a short interval; nothing where that is not short
+// enough. A thousand times faster than what is left to do otherwise.
+std::optional<Interval> quick_epsilon(double mu, double delta) {
+  if (!(mu > 1e-6 && mu < 1e6 && delta > 1e-290)) return std::nullopt;
+  const Result<NoiseMultiplier> less = NoiseMultiplier::make(std::nextafter(1 / mu, 0));
+  const Result<NoiseMultiplier> more = NoiseMultiplier::make(next_up(1 / mu));
+  const auto enough = [&](double e) {
+    return gaussian_delta(less.value(), PrivacyLoss::make(e).value()).upper <= delta;
+  };
+  const auto not_enough = [&](double e) {
+    return gaussian_delta(more.value(), PrivacyLoss::make(e).value()).lower >= delta;
+  };
+  if (enough(0)) return Interval{0, 0};
+  double low = 0;
+  double high = mu * mu + 2 * mu * std::sqrt(-2 * std::log(delta));
+  if (!enough(high)) return std::nullopt;
+  while (high - low > 1e-13 * high) {
+    const double middle = low + (high - low) / 2;
+    if (enough(middle)) {
+      high = middle;
+    } else if (not_enough(middle)) {
+      low = middle;
+    } else {
+      break;
+    }
+  }
+  // Close in from both sides of what could not be decided.
+  for (double width = 1e-13; width < 1e-9; width *= 2) {
+    const double middle = low + (high - low) / 2;
+    if (enough(middle * (1 + width))) {
+      high = middle * (1 + width);
+      break;
+    }
+  }
+  for (double width = 1e-13; width < 1e-9; width *= 2) {
+    const double middle = low + (high - low) / 2;
+    if (not_enough(middle * (1 - width))) {
+      low = middle * (1 - width);
+      break;
+    }
+  }
+  if (high - low > 1e-10 * high) return std::nullopt;
+  return Interval{low, high};
 }
 
 Result<GaussianDpEstimate> estimate(long double mu) {
@@ -82,6 +128,7 @@ Result<Interval> GaussianDp::epsilon_at(Delta delta) const {
     const LogDeltaBounds bounds = gaussian_log_delta(mu_, PrivacyLoss::make(epsilon).value());
     return Point{epsilon, std::max(bounds.lower, -1e30L) - target, bounds.upper <= below, bounds.lower >= above};
   };
+  if (const std::optional<Interval> found = quick_epsilon(mu_, delta.value())) return *found;
   Point low = evaluate(0);
   if (low.enough) return Interval{0, 0};
   // μ-GDP is μ²/2-zCDP, hence this ε is enough (Bun and Steinke 2016); doubled for rounding.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/cli/account_command.h"
 #include "noisefloor/cli/completion.h"
 #include "noisefloor/cli/mechanism_command.h"
 #include "version.h"
@@ -17,6 +18,8 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  noisefloor account dpsgd --sample-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-5
+  noisefloor calibrate dpsgd --sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
@@ -63,6 +66,8 @@ int run_checked(int argc, char** argv) {
   app.footer(kFooter);
   app.require_subcommand(1);
   Action action;
+  add_account_command(app, action);
+  add_calibrate_command(app, action);
   add_mechanism_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");

@@ -34,7 +34,7 @@ Result<File> open(const std::string& path) {
   if (!file) return input_data_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
   struct stat status {};
   if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return input_data_error(fmt::format("{} is a directory; give a file with one number a line", path));
+    return input_data_error(fmt::format("{} is a directory; give a file", path));
   }
   return file;
 }
@@ -100,6 +100,22 @@ Result<std::vector<double>> read_numbers(const std::string& path) {
     return success();
   }));
   return numbers;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  NF_TRY(const File file, open(path));
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (;;) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    text.append(buffer.data(), got);
+    if (text.size() > kMaxTextBytes) {
+      return input_data_error(fmt::format("{} is larger than {} MiB", path, kMaxTextBytes >> 20));
+    }
+    if (got < buffer.size()) break;
+  }
+  if (std::ferror(file.get()) != 0) return io_error(fmt::format("{} could not be read to its end", path));
+  return text;
 }
 
 }  // namespace noisefloor::cli

@@ -1,0 +1,244 @@
+#include "noisefloor/accounting/comparison.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "noisefloor/accounting/composition.h"
+#include "noisefloor/accounting/gaussian_dp.h"
+#include "noisefloor/accounting/pld.h"
+#include "noisefloor/accounting/rdp.h"
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/rounding.h"
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::array kAll = {Accountant::kBasic, Accountant::kAdvanced, Accountant::kZcdp,
+                             Accountant::kRdp,   Accountant::kGdp,      Accountant::kPld};
+
+// A part of a tree that is no composition, and how often it is done.
+struct Leaf {
+  DpEvent event;
+  double count;
+};
+
+void collect(const DpEvent& event, double count, std::vector<Leaf>& leaves) {
+  if (const auto* repeated = std::get_if<SelfComposedEvent>(&event.kind())) {
+    collect(repeated->event, count * static_cast<double>(repeated->count.value()), leaves);
+  } else if (const auto* list = std::get_if<ComposedEvent>(&event.kind())) {
+    for (const DpEvent& part : list->events) collect(part, count, leaves);
+  } else if (!std::holds_alternative<ZeroCostEvent>(event.kind())) {
+    leaves.push_back({event, count});
+  }
+}
+
+std::vector<Leaf> leaves_of(const DpEvent& event) {
+  std::vector<Leaf> leaves;
+  collect(event, 1, leaves);
+  return leaves;
+}
+
+double steps_of(const std::vector<Leaf>& leaves) {
+  double steps = 0;
+  for (const Leaf& leaf : leaves) steps += leaf.count;
+  return steps;
+}
+
+Result<Steps> count_of(double count) { return Steps::make(static_cast<std::uint64_t>(count)); }
+
+// Each step's own (ε, δ), with an equal part of `delta` for each.
+Result<std::vector<std::pair<ApproxDp, Steps>>> parts_of(const std::vector<Leaf>& leaves, Adjacency adjacency,
+                                                         double delta) {
+  const double each = delta / steps_of(leaves) * (1 - 1e-12);
+  NF_TRY(const Delta share, Delta::make(each));
+  std::vector<std::pair<ApproxDp, Steps>> parts;
+  for (const Leaf& leaf : leaves) {
+    NF_TRY(const Interval epsilon, pld_epsilon(leaf.event, adjacency, share));
+    NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.upper));
+    NF_TRY(const Steps steps, count_of(leaf.count));
+    parts.emplace_back(ApproxDp{loss, share}, steps);
+  }
+  return parts;
+}
+
+Result<AccountantAnswer> basic(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
+  NF_TRY(const auto parts, parts_of(leaves, adjacency, delta.value()));
+  double sum = 0;
+  for (const auto& [part, steps] : parts) {
+    sum = add_up(sum, times_up(part.epsilon.value(), static_cast<double>(steps.value())));
+  }
+  return AccountantAnswer{Accountant::kBasic, sum, std::nullopt, false,
+                          "the epsilons of all steps added up, delta divided among them"};
+}
+
+Result<AccountantAnswer> advanced(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
+  NF_TRY(const auto parts, parts_of(leaves, adjacency, delta.value() / 2));
+  NF_TRY(const Delta slack, Delta::make(delta.value() / 2));
+  if (parts.size() == 1) {
+    NF_TRY(const ApproxDp found, advanced_composition(parts[0].first, parts[0].second, slack));
+    return AccountantAnswer{Accountant::kAdvanced, found.epsilon.value(), std::nullopt, false,
+                            "advanced composition of equal steps, half of delta as its slack"};
+  }
+  if (steps_of(leaves) > 1e6) {
+    return invalid_argument("advanced composition of unequal steps is not computed beyond a million of them");
+  }
+  std::vector<ApproxDp> list;
+  for (const auto& [part, steps] : parts) list.insert(list.end(), steps.value(), part);
+  NF_TRY(const ApproxDp found, advanced_composition(list, slack));
+  return AccountantAnswer{Accountant::kAdvanced, found.epsilon.value(), std::nullopt, false,
+                          "advanced composition of unequal steps, half of delta as its slack"};
+}
+
+// ρ of one event; sampling is not used, as zCDP is not amplified by it.
+Result<double> rho_of(const DpEvent& event) {
+  const auto pure = [](double epsilon) { return times_up(epsilon, epsilon) / 2; };
+  if (const auto* e = std::get_if<GaussianEvent>(&event.kind())) {
+    return next_up(0.5 / (e->noise_multiplier.value() * e->noise_multiplier.value()));
+  }
+  if (const auto* e = std::get_if<TreeAggregationEvent>(&event.kind())) {
+    const double nodes = static_cast<double>(std::bit_width(e->steps.value()));
+    return next_up(next_up(0.5 * nodes / (e->noise_multiplier.value() * e->noise_multiplier.value())));
+  }
+  if (const auto* e = std::get_if<DiscreteGaussianEvent>(&event.kind()); e != nullptr && e->summands.value() == 1) {
+    const double ratio = next_up(e->l2_sensitivity.value() / e->sigma.value());
+    return next_up(ratio * ratio / 2);
+  }
+  if (const auto* e = std::get_if<LaplaceEvent>(&event.kind())) return pure(next_up(1 / e->noise_multiplier.value()));
+  if (const auto* e = std::get_if<DiscreteLaplaceEvent>(&event.kind())) {
+    return pure(next_up(e->l1_sensitivity.value() / e->scale.value()));
+  }
+  if (const auto* e = std::get_if<RandomizedResponseEvent>(&event.kind())) return pure(e->epsilon.value());
+  if (const auto* e = std::get_if<PermuteAndFlipEvent>(&event.kind())) return pure(e->epsilon.value());
+  if (const auto* e = std::get_if<ExponentialEvent>(&event.kind())) return pure(e->epsilon.value()) / 4;
+  if (const auto* e = std::get_if<ZcdpEvent>(&event.kind()); e != nullptr && e->delta.value() == 0)
+    return e->rho.value();
+  if (const auto* e = std::get_if<EpsilonDeltaEvent>(&event.kind()); e != nullptr && e->delta.value() == 0) {
+    return pure(e->epsilon.value());
+  }
+  if (const auto* e = std::get_if<PoissonSampledEvent>(&event.kind())) {
+    double sum = 0;
+    for (const Leaf& leaf : leaves_of(e->event)) {
+      NF_TRY(const double one, rho_of(leaf.event));
+      sum = add_up(sum, times_up(one, leaf.count));
+    }
+    return sum;
+  }
+  return invalid_argument(fmt::format("zCDP has no bound for events of kind {}", kind_name(event)));
+}
+
+Result<AccountantAnswer> zcdp(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
+  double rho = 0;
+  bool sampled = false;
+  for (const Leaf& leaf : leaves) {
+    sampled = sampled || std::holds_alternative<PoissonSampledEvent>(leaf.event.kind());
+    NF_TRY(const double one, rho_of(leaf.event));
+    rho = add_up(rho, times_up(one, leaf.count));
+  }
+  if (sampled && adjacency == Adjacency::kReplaceOne) {
+    return invalid_argument("zCDP is computed for Poisson samples under add-remove only");
+  }
+  NF_TRY(const Rho total, Rho::make(rho));
+  NF_TRY(const RenyiEpsilon found, renyi_epsilon(ZcdpEvent{total, Delta::of(0)}, adjacency, delta));
+  return AccountantAnswer{Accountant::kZcdp, found.epsilon, std::nullopt, false,
+                          fmt::format("rho = {:.6g}{}", rho, sampled ? ", without amplification by sampling" : "")};
+}
+
+Result<AccountantAnswer> gdp(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
+  double mu_squared = 0;
+  bool exact = true;
+  for (const Leaf& leaf : leaves) {
+    if (const auto* e = std::get_if<GaussianEvent>(&leaf.event.kind())) {
+      mu_squared += leaf.count / (e->noise_multiplier.value() * e->noise_multiplier.value());
+    } else if (const auto* tree = std::get_if<TreeAggregationEvent>(&leaf.event.kind())) {
+      const double nodes = static_cast<double>(std::bit_width(tree->steps.value()));
+      mu_squared += leaf.count * nodes / (tree->noise_multiplier.value() * tree->noise_multiplier.value());
+    } else if (const auto* sampled = std::get_if<PoissonSampledEvent>(&leaf.event.kind());
+               sampled != nullptr && std::holds_alternative<GaussianEvent>(sampled->event.kind()) &&
+               adjacency == Adjacency::kAddRemove) {
+      NF_TRY(const Steps steps, count_of(leaf.count));
+      NF_TRY(const GaussianDpEstimate estimate,
+             central_limit_estimate_poisson(sampled->sampling_rate,
+                                            std::get<GaussianEvent>(sampled->event.kind()).noise_multiplier, steps));
+      mu_squared += estimate.mu * estimate.mu;
+      exact = false;
+    } else {
+      return invalid_argument(fmt::format("GDP has no answer for events of kind {}", kind_name(leaf.event)));
+    }
+  }
+  NF_TRY(const GaussianDp total, GaussianDp::of_mu(std::sqrt(mu_squared) * (1 + 1e-13)));
+  NF_TRY(const Interval found, total.epsilon_at(delta));
+  const std::optional<double> lower = exact ? std::optional<double>(found.lower * (1 - 1e-12)) : std::nullopt;
+  return AccountantAnswer{
+      Accountant::kGdp, found.upper, lower, !exact,
+      exact ? fmt::format("mu = {:.6g}, exact", total.mu())
+            : fmt::format("mu = {:.6g} by the central limit theorem: an estimate, often too low", total.mu())};
+}
+
+}  // namespace
+
+std::string_view name_of(Accountant accountant) {
+  switch (accountant) {
+    case Accountant::kBasic:
+      return "basic";
+    case Accountant::kAdvanced:
+      return "advanced";
+    case Accountant::kZcdp:
+      return "zcdp";
+    case Accountant::kRdp:
+      return "rdp";
+    case Accountant::kGdp:
+      return "gdp";
+    case Accountant::kPld:
+      return "pld";
+  }
+  NF_UNREACHABLE("an accountant outside the closed list");
+}
+
+Result<Accountant> parse_accountant(std::string_view text) {
+  for (Accountant one : kAll) {
+    if (name_of(one) == text) return one;
+  }
+  return invalid_argument(
+      fmt::format("accountant must be pld, rdp, zcdp, gdp, basic, advanced or all; got {}", shown(text)));
+}
+
+std::vector<Accountant> all_accountants() { return {kAll.begin(), kAll.end()}; }
+
+Result<AccountantAnswer> epsilon_by(Accountant accountant, const DpEvent& event, Adjacency adjacency, Delta delta) {
+  if (accountant == Accountant::kPld) {
+    NF_TRY(const Interval found, pld_epsilon(event, adjacency, delta));
+    return AccountantAnswer{accountant, found.upper, found.lower, false,
+                            "the law of the privacy loss, certified from both sides"};
+  }
+  if (contains_non_private(event)) {
+    return AccountantAnswer{accountant, HUGE_VAL, HUGE_VAL, false, "part of this is not private"};
+  }
+  const std::vector<Leaf> leaves = leaves_of(event);
+  if (leaves.empty()) return AccountantAnswer{accountant, 0, 0.0, false, "nothing touches private data"};
+  switch (accountant) {
+    case Accountant::kBasic:
+      return basic(leaves, adjacency, delta);
+    case Accountant::kAdvanced:
+      return advanced(leaves, adjacency, delta);
+    case Accountant::kZcdp:
+      return zcdp(leaves, adjacency, delta);
+    case Accountant::kGdp:
+      return gdp(leaves, adjacency, delta);
+    case Accountant::kRdp: {
+      NF_TRY(const RenyiEpsilon found, renyi_epsilon(event, adjacency, delta));
+      return AccountantAnswer{accountant, found.epsilon, std::nullopt, false,
+                              fmt::format("Renyi divergence of order {:.4g}, the best", found.order)};
+    }
+    case Accountant::kPld:
+      break;
+  }
+  NF_UNREACHABLE("an accountant outside the closed list");
+}
+
+}  // namespace noisefloor

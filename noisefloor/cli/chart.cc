@@ -1,0 +1,133 @@
+#include "noisefloor/cli/chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace noisefloor::cli {
+namespace {
+
+constexpr double kWidth = 720;
+constexpr double kHeight = 440;
+constexpr double kLeft = 76;
+constexpr double kRight = 24;
+constexpr double kTop = 64;
+constexpr double kBottom = 60;
+
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Round steps of 1, 2 or 5 times a power of ten: about six of them.
+std::vector<double> linear_ticks(double low, double high) {
+  const double rough = (high - low) / 6;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (double factor : {1.0, 2.0, 5.0}) {
+    if (factor * power >= rough) {
+      step = factor * power;
+      break;
+    }
+  }
+  std::vector<double> ticks;
+  for (auto k = static_cast<long>(std::ceil(low / step - 1e-9)); static_cast<double>(k) * step <= high * (1 + 1e-9);
+       ++k) {
+    ticks.push_back(static_cast<double>(k) * step);
+  }
+  return ticks;
+}
+
+std::vector<double> decade_ticks(double low, double high) {
+  const auto first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
+  const auto last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
+  const int every = std::max(1, (last - first + 7) / 8);
+  std::vector<double> ticks;
+  for (int k = first; k <= last; k += every) ticks.push_back(std::pow(10.0, k));
+  return ticks;
+}
+
+// From a number to its place in the picture.
+struct Axis {
+  double low;
+  double high;
+  bool logarithmic;
+  double begin;
+  double end;
+
+  [[nodiscard]] double operator()(double value) const {
+    const auto scaled = [&](double v) { return logarithmic ? std::log(v) : v; };
+    return begin + (scaled(value) - scaled(low)) / (scaled(high) - scaled(low)) * (end - begin);
+  }
+};
+
+}  // namespace
+
+std::string to_svg(const Chart& chart) {
+  double y_low = chart.from_zero ? 0 : chart.points.front().lower;
+  double y_high = chart.points.front().upper;
+  for (const Chart::Point& p : chart.points) {
+    y_low = std::min(y_low, p.lower);
+    y_high = std::max(y_high, p.upper);
+  }
+  if (!(y_high > y_low)) y_high = y_low + 1;
+  const Axis x{chart.points.front().x, chart.points.back().x, chart.log_x, kLeft, kWidth - kRight};
+  const Axis y{y_low, y_high + 0.04 * (y_high - y_low), false, kHeight - kBottom, kTop};
+
+  std::string svg = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+      "font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<title>{2}</title>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
+      "<text x=\"{3}\" y=\"26\" font-size=\"17\" font-weight=\"600\" fill=\"#1b1b1b\">{2}</text>\n"
+      "<text x=\"{3}\" y=\"46\" fill=\"#595959\">{4}</text>\n",
+      kWidth, kHeight, escaped(chart.title), kLeft, escaped(chart.subtitle));
+  for (double tick : linear_ticks(y.low, y.high)) {
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.2f}\" y2=\"{2:.2f}\" stroke=\"#e3e3e3\"/>"
+        "<text x=\"{3}\" y=\"{4:.2f}\" text-anchor=\"end\" fill=\"#404040\">{5:.6g}</text>\n",
+        kLeft, kWidth - kRight, y(tick), kLeft - 8, y(tick) + 4, tick);
+  }
+  for (double tick : chart.log_x ? decade_ticks(x.low, x.high) : linear_ticks(x.low, x.high)) {
+    svg += fmt::format(
+        "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#e3e3e3\"/>"
+        "<text x=\"{0:.2f}\" y=\"{3}\" text-anchor=\"middle\" fill=\"#404040\">{4:.6g}</text>\n",
+        x(tick), kTop, kHeight - kBottom, kHeight - kBottom + 18, tick);
+  }
+  std::string band = "M";
+  std::string line = "M";
+  for (const Chart::Point& p : chart.points) {
+    band += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
+    line += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
+  }
+  for (auto p = chart.points.rbegin(); p != chart.points.rend(); ++p)
+    band += fmt::format("{:.2f},{:.2f} ", x(p->x), y(p->lower));
+  svg += fmt::format("<path d=\"{}Z\" fill=\"#2f6fb3\" fill-opacity=\"0.22\"/>\n", band);
+  svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#1f5a99\" stroke-width=\"2\"/>\n", line);
+  svg += fmt::format(
+      "<text x=\"{0:.1f}\" y=\"{1}\" text-anchor=\"middle\" fill=\"#1b1b1b\">{2}</text>\n"
+      "<text transform=\"translate(20 {3:.1f}) rotate(-90)\" text-anchor=\"middle\" "
+      "fill=\"#1b1b1b\">{4}</text>\n</svg>\n",
+      (kLeft + kWidth - kRight) / 2, kHeight - 16, escaped(chart.x_label), (kTop + kHeight - kBottom) / 2,
+      escaped(chart.y_label));
+  return svg;
+}
+
+std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name) {
+  std::string csv = fmt::format("{0},{1}_lower,{1}_upper\n", x_name, y_name);
+  for (const Chart::Point& p : chart.points) csv += fmt::format("{},{},{}\n", p.x, p.lower, p.upper);
+  return csv;
+}
+
+}  // namespace noisefloor::cli
