@@ -47,6 +47,7 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@cmake --preset bench >/dev/null
 	@cmake --build --preset bench
 	@build/bench/bench/random_bench --benchmark_out=build/bench/random.json --benchmark_out_format=json
+	@build/bench/bench/accounting_bench build/bench/accounting.json
 
 lint: ## format check, clang-tidy, and rules of the house
 	@scripts/bootstrap lint
