@@ -9,11 +9,17 @@ FUZZ_SECONDS ?= 60
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: ## build, then show private answers next to the true ones
+demo: ## build, then show private answers next to the true ones, and what training costs
 	@scripts/bootstrap build
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target noisefloor_program noisefloor_examples
 	@for example in $(EXAMPLES); do build/release/examples/$$example || exit 1; done
+	@build/release/noisefloor/cli/noisefloor account dpsgd --batch-size 256 --rows 60000 --epochs 60 \
+	  --noise-multiplier 1.1 --delta 1e-5 --accountant all
+	@echo
+	@build/release/noisefloor/cli/noisefloor calibrate dpsgd --batch-size 256 --rows 60000 --epochs 60 \
+	  --epsilon 3 --delta 1e-5
+	@echo
 	@echo 'Ask your own question:'
 	@echo '  build/release/noisefloor/cli/noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5'
 	@echo '  build/release/noisefloor/cli/noisefloor mechanism --help'

@@ -272,8 +272,14 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
   std::string y_name = "epsilon";
   const std::string neighbours = std::string(name_of(question.statement.adjacency));
   if (o.curve == "epsilon") {
-    chart = {
-        "Privacy loss by failure probability", "certified bounds, " + neighbours, "delta", "epsilon", true, {}, true};
+    chart = {"Privacy loss by failure probability",
+             "certified bounds, " + neighbours,
+             "delta",
+             "epsilon",
+             true,
+             {},
+             true,
+             ""};
     for (int i = 0; i <= 60; ++i) {
       const double delta = std::pow(10.0, -12 + i * 0.2 * 11.0 / 12);
       const Result<Interval> epsilon = pld_epsilon(question.statement.event, question.statement.adjacency,
@@ -289,7 +295,8 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
              "type II error (misses)",
              false,
              {},
-             true};
+             true,
+             "perfect privacy: guessing"};
     x_name = "alpha";
     y_name = "beta";
     std::vector<double> alphas;

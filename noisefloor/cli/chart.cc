@@ -105,6 +105,12 @@ std::string to_svg(const Chart& chart) {
         "<text x=\"{0:.2f}\" y=\"{3}\" text-anchor=\"middle\" fill=\"#404040\">{4:.6g}</text>\n",
         x(tick), kTop, kHeight - kBottom, kHeight - kBottom + 18, tick);
   }
+  if (!chart.diagonal.empty()) {
+    svg += fmt::format(
+        "<line x1=\"{:.2f}\" y1=\"{:.2f}\" x2=\"{:.2f}\" y2=\"{:.2f}\" stroke=\"#8a8a8a\" stroke-dasharray=\"5 4\"/>"
+        "<text x=\"{:.2f}\" y=\"{:.2f}\" fill=\"#595959\">{}</text>\n",
+        x(0), y(1), x(1), y(0), x(0.52), y(0.54), escaped(chart.diagonal));
+  }
   std::string band = "M";
   std::string line = "M";
   for (const Chart::Point& p : chart.points) {

@@ -19,6 +19,7 @@ struct Chart {
   };
   std::vector<Point> points;  // by growing x; at least two, all finite, x > 0 if log_x
   bool from_zero = true;      // whether the y axis begins at 0
+  std::string diagonal;       // if not empty, what the line from (0, 1) to (1, 0) stands for
 };
 
 [[nodiscard]] std::string to_svg(const Chart& chart);

@@ -163,6 +163,8 @@ class DpEvent {
   std::shared_ptr<const DpEventVariant> node_;
 };
 
+// A sampled record is there or not, whatever the neighbours are: noise multipliers inside are relative to how far one
+// record's presence moves the answer (the clip norm), also under replace-one.
 struct PoissonSampledEvent {
   SamplingRate sampling_rate;
   DpEvent event;

@@ -1,12 +1,7 @@
 // The program as its users meet it: exit codes, streams, help, and bad input of every kind.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -14,42 +9,15 @@
 #include <vector>
 
 #include "noisefloor/event/json.h"
+#include "program.h"
 
 namespace noisefloor {
 namespace {
 
-struct Outcome {
-  int exit_code;
-  std::string out;
-  std::string err;
-};
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
-// Runs `noisefloor ARGUMENTS` by a shell, so that redirections and pipes can be tried as well.
-Outcome shell(const std::string& command) {
-  const std::string dir = ::testing::TempDir() + "cli_test." + std::to_string(getpid());
-  const std::string full = "noisefloor() { '" NOISEFLOOR_PROGRAM "' \"$@\"; }\n" + command;
-  std::ofstream(dir + ".sh") << full;
-  const int status = std::system(("bash '" + dir + ".sh' >'" + dir + ".out' 2>'" + dir + ".err' </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(dir + ".out"), read_file(dir + ".err")};
-}
-
-Outcome noisefloor_run(const std::string& arguments) { return shell("noisefloor " + arguments); }
-
-void expect_clean_failure(const std::string& arguments, int code) {
-  const Outcome outcome = noisefloor_run(arguments);
-  EXPECT_EQ(outcome.exit_code, code) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.out, "") << arguments;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.err.rfind("noisefloor: ", 0), 0U) << outcome.err;
-  EXPECT_LT(outcome.err.size(), 300U) << outcome.err;
-}
+using testing::expect_clean_failure;
+using testing::noisefloor_run;
+using testing::Outcome;
+using testing::shell;
 
 const std::string kLaplace = "mechanism laplace --value 342 --sensitivity 1 ";
 

@@ -1,0 +1,49 @@
+// Runs the program as its users do, and looks at what it printed where.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace noisefloor::testing {
+
+struct Outcome {
+  int exit_code;
+  std::string out;
+  std::string err;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  return content.str();
+}
+
+// Runs `noisefloor ARGUMENTS` by a shell, so that redirections and pipes can be tried as well.
+inline Outcome shell(const std::string& command) {
+  const std::string dir = ::testing::TempDir() + "cli_test." + std::to_string(getpid());
+  const std::string full = "noisefloor() { '" NOISEFLOOR_PROGRAM "' \"$@\"; }\n" + command;
+  std::ofstream(dir + ".sh") << full;
+  const int status = std::system(("bash '" + dir + ".sh' >'" + dir + ".out' 2>'" + dir + ".err' </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(dir + ".out"), read_file(dir + ".err")};
+}
+
+inline Outcome noisefloor_run(const std::string& arguments) { return shell("noisefloor " + arguments); }
+
+inline void expect_clean_failure(const std::string& arguments, int code) {
+  const Outcome outcome = noisefloor_run(arguments);
+  EXPECT_EQ(outcome.exit_code, code) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("noisefloor: ", 0), 0U) << outcome.err;
+  EXPECT_LT(outcome.err.size(), 300U) << outcome.err;
+}
+
+}  // namespace noisefloor::testing
