@@ -164,6 +164,17 @@ class Reader {
   }
   Result<void> add(const SkellamEvent& /*e*/, const DpEvent& event, double count) { return add_renyi(event, count); }
   Result<void> add(const ZcdpEvent& /*e*/, const DpEvent& event, double count) { return add_renyi(event, count); }
+  Result<void> add(const RepeatAndSelectEvent& e, const DpEvent& event, double count) {
+    return add_selection(e.event, event, count);
+  }
+  Result<void> add(const PoissonRepeatAndSelectEvent& e, const DpEvent& event, double count) {
+    return add_selection(e.event, event, count);
+  }
+  Result<void> add_selection(const DpEvent& inner, const DpEvent& event, double count) {
+    if (!contains_non_private(inner)) return add_renyi(event, count);
+    parts_.non_private = true;
+    return success();
+  }
 
   Result<void> add(const RandomizedResponseEvent& e, const DpEvent& /*event*/, double count) {
     const double epsilon = e.epsilon.value();

@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "noisefloor/accounting/repeat_and_select.h"
 #include "noisefloor/base/rounding.h"
 
 // Notation: α is the order, a = α − 1, and A = E_Q[(P/Q)^α] = e^{aD}. Where D may be tiny, A − 1 is computed as the
@@ -559,6 +560,11 @@ double pure_epsilon(const DpEvent& event, Adjacency adjacency) {
           return std::min(inner, up(up(log_mixed_exp(fraction_of(kind), inner))));
         } else if constexpr (std::is_same_v<Kind, ShuffledEvent>) {
           return pure_epsilon(kind.event, adjacency);
+        } else if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent>) {
+          const double inner = pure_epsilon(kind.event, adjacency);
+          return inner == 0 || inner == kInfinity ? inner : times_up(next_up(2 + kind.eta.value()), inner);
+        } else if constexpr (std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
+          return pure_epsilon(kind.event, adjacency) == 0 ? 0 : kInfinity;
         } else if constexpr (std::is_same_v<Kind, SelfComposedEvent>) {
           const double inner = pure_epsilon(kind.event, adjacency);
           return inner == 0 ? 0 : times_up(to_double_up(kind.count.value()), inner);
@@ -750,6 +756,56 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
   return RenyiBound{best, delta};
 }
 
+bool contains_repetition(const DpEvent& event) {
+  return std::visit(
+      [](const auto& kind) {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent> || std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
+          return true;
+        } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
+          return std::any_of(kind.events.begin(), kind.events.end(), contains_repetition);
+        } else if constexpr (requires { kind.event; }) {
+          return contains_repetition(kind.event);
+        } else {
+          return false;
+        }
+      },
+      event.kind());
+}
+
+// The best of K runs. The inner curve is asked for at hundreds of orders, so that selections are not nested. A run that
+// fails (its δ) fails for the whole: E[K] δ at most.
+template <class Event>
+Result<RenyiBound> repeat_and_select(const Event& event, Adjacency adjacency, double order, int depth) {
+  if (contains_repetition(event.event)) {
+    return invalid_argument(
+        "repeat-and-select within repeat-and-select is not accounted for: choose once among all runs");
+  }
+  NF_TRY(const RenyiBound here, bound(event.event, adjacency, order, depth));
+  if (here.divergence == 0 && here.delta == 0) return here;
+  const RenyiCurve inner = [&](double at) {
+    const Result<RenyiBound> one = bound(event.event, adjacency, at, depth);
+    return one.has_value() ? one.value().divergence : kInfinity;
+  };
+  double divergence = kInfinity;
+  double runs = 0;
+  if constexpr (std::is_same_v<Event, RepeatAndSelectEvent>) {
+    NF_TRY(const TruncatedNegativeBinomial law,
+           TruncatedNegativeBinomial::create(event.eta.value(), event.gamma.value()));
+    runs = static_cast<double>(std::exp(law.log_mean())) * (1 + 1e-12);
+    if (order < kInfinity) {
+      NF_TRY(divergence, repeat_and_select_rdp(inner, law, order));
+    }
+    divergence = std::min(divergence, pure_epsilon(event, adjacency));
+  } else {
+    runs = event.mean.value();
+    if (order < kInfinity) {
+      NF_TRY(divergence, repeat_and_select_rdp_poisson(inner, event.mean.value(), order));
+    }
+  }
+  return RenyiBound{divergence, std::min(1.0, times_up(runs, here.delta))};
+}
+
 Result<RenyiBound> bound(const DpEvent& event, Adjacency adjacency, double order, int depth) {
   const auto pure = [](double divergence) { return RenyiBound{divergence, 0}; };
   return std::visit(
@@ -787,6 +843,9 @@ Result<RenyiBound> bound(const DpEvent& event, Adjacency adjacency, double order
         } else if constexpr (std::is_same_v<Kind, ShuffledEvent>) {
           // Shuffling is post-processing, and one unit has one report.
           return bound(kind.event, adjacency, order, depth);
+        } else if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent> ||
+                             std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
+          return repeat_and_select(kind, adjacency, order, depth);
         } else if constexpr (std::is_same_v<Kind, SelfComposedEvent>) {
           NF_TRY(const RenyiBound one, bound(kind.event, adjacency, order, depth));
           const double count = to_double_up(kind.count.value());

@@ -786,5 +786,28 @@ RC_GTEST_PROP(Rdp, AnyTreeHasASensibleBound, ()) {
   if (e.has_value()) RC_ASSERT(e.value().epsilon >= 0);
 }
 
+// Choosing the best of ten Gaussian runs, on average: more than one run costs, far less than ten.
+TEST(Rdp, RepeatAndSelectCostsLessThanItsRuns) {
+  const DpEvent run = GaussianEvent{NoiseMultiplier::of(4)};
+  const auto epsilon = [](const DpEvent& event) {
+    return renyi_epsilon(event, Adjacency::kAddRemove, Delta::of(1e-6)).value().epsilon;
+  };
+  const DpEvent ten = SelfComposedEvent{Steps::of(10), run};
+  for (const DpEvent& event : {DpEvent(RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.1), run}),
+                               DpEvent(PoissonRepeatAndSelectEvent{MeanRuns::of(10), run})}) {
+    EXPECT_GT(epsilon(event), epsilon(run));
+    EXPECT_LT(epsilon(event), epsilon(ten));
+  }
+  // A pure base: (2 + η) ε.
+  const DpEvent pure = RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.1), ExponentialEvent{Epsilon::of(0.5)}};
+  EXPECT_NEAR(renyi_epsilon(pure, Adjacency::kAddRemove, Delta::of(0)).value().epsilon, 1.5, 1e-9);
+  // Failures add up over the runs: E[K] = 1/γ for the geometric law.
+  const DpEvent failing = RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.1),
+                                               EpsilonDeltaEvent{PrivacyLoss::of(0.5), Delta::of(1e-8)}};
+  EXPECT_NEAR(renyi_bound(failing, Adjacency::kAddRemove, 4).value().delta, 1e-7, 1e-12);
+  const DpEvent nested = RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.1), pure};
+  EXPECT_FALSE(renyi_bound(nested, Adjacency::kAddRemove, 4).has_value());
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -94,6 +94,21 @@ struct Dimension : PositiveCount {
 struct Contributors : PositiveCount {
   static constexpr std::string_view name = "number of contributors";
 };
+struct RunShape {
+  using Value = double;
+  static constexpr std::string_view name = "shape of the number of runs";
+  static constexpr std::string_view requirement = "a finite number above -1";
+  static constexpr bool holds(double v) { return v > -1 && v <= std::numeric_limits<double>::max(); }
+};
+struct RunGamma {
+  using Value = double;
+  static constexpr std::string_view name = "gamma of the number of runs";
+  static constexpr std::string_view requirement = "above 0 and below 1";
+  static constexpr bool holds(double v) { return v > 0 && v < 1; }
+};
+struct MeanRuns : PositiveReal {
+  static constexpr std::string_view name = "mean number of runs";
+};
 struct Categories {
   using Value = std::uint64_t;
   static constexpr std::string_view name = "number of categories";
@@ -131,6 +146,11 @@ using Steps = Quantity<spec::Steps>;
 using Dimension = Quantity<spec::Dimension>;
 inline constexpr Dimension kScalar = Dimension::of(1);
 using Contributors = Quantity<spec::Contributors>;
+// How often a mechanism is tried before the best result is chosen: the parameters η and γ of a truncated negative binomial
+// number, or the mean of a Poisson number.
+using RunShape = Quantity<spec::RunShape>;
+using RunGamma = Quantity<spec::RunGamma>;
+using MeanRuns = Quantity<spec::MeanRuns>;
 using Categories = Quantity<spec::Categories>;
 inline constexpr Categories kTwoCategories = Categories::of(2);
 

@@ -74,6 +74,8 @@ std::string_view kind_name(const DpEvent& event) {
                         [](const ShuffledEvent&) { return "shuffled"; },
                         [](const SelfComposedEvent&) { return "self_composed"; },
                         [](const ComposedEvent&) { return "composed"; },
+                        [](const RepeatAndSelectEvent&) { return "repeat_and_select"; },
+                        [](const PoissonRepeatAndSelectEvent&) { return "repeat_and_select_poisson"; },
                     },
                     event.kind());
 }

@@ -129,17 +129,19 @@ struct TreeAggregationEvent {
 // --- Combinations
 // ------------------------------------------------------------------------------------------------------
 
-struct PoissonSampledEvent;    // each record takes part with the same probability, independently
-struct FixedSizeSampledEvent;  // a uniform subset of fixed size, without replacement
-struct ShuffledEvent;          // reports of local randomizers, stripped of their origin
-struct SelfComposedEvent;      // one event, many times
-struct ComposedEvent;          // several events
+struct PoissonSampledEvent;          // each record takes part with the same probability, independently
+struct FixedSizeSampledEvent;        // a uniform subset of fixed size, without replacement
+struct ShuffledEvent;                // reports of local randomizers, stripped of their origin
+struct RepeatAndSelectEvent;         // the best of a random number of runs, truncated negative binomial
+struct PoissonRepeatAndSelectEvent;  // the best of a Poisson number of runs
+struct SelfComposedEvent;            // one event, many times
+struct ComposedEvent;                // several events
 
 using DpEventVariant =
     std::variant<GaussianEvent, LaplaceEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, SkellamEvent,
                  RandomizedResponseEvent, ExponentialEvent, PermuteAndFlipEvent, EpsilonDeltaEvent, ZcdpEvent,
                  ZeroCostEvent, NonPrivateEvent, TreeAggregationEvent, PoissonSampledEvent, FixedSizeSampledEvent,
-                 ShuffledEvent, SelfComposedEvent, ComposedEvent>;
+                 ShuffledEvent, SelfComposedEvent, ComposedEvent, RepeatAndSelectEvent, PoissonRepeatAndSelectEvent>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative_of = false;
@@ -184,6 +186,22 @@ struct ShuffledEvent {
   Rows reports;
   DpEvent event;
   friend bool operator==(const ShuffledEvent&, const ShuffledEvent&) = default;
+};
+
+// `event` is run K times, K drawn from the truncated negative binomial law with parameters η and γ (η = 1: geometric), kept
+// secret and independent of the data; only the best result is released, by a fixed order. Tuning hyper-parameters is this.
+struct RepeatAndSelectEvent {
+  RunShape eta;
+  RunGamma gamma;
+  DpEvent event;
+  friend bool operator==(const RepeatAndSelectEvent&, const RepeatAndSelectEvent&) = default;
+};
+
+// The same with a Poisson number of runs.
+struct PoissonRepeatAndSelectEvent {
+  MeanRuns mean;
+  DpEvent event;
+  friend bool operator==(const PoissonRepeatAndSelectEvent&, const PoissonRepeatAndSelectEvent&) = default;
 };
 
 struct SelfComposedEvent {

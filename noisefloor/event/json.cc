@@ -68,6 +68,13 @@ void for_each_field(Event& e, Visitor&& visit) {
     visit("event", e.event);
   } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
     visit("events", e.events);
+  } else if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent>) {
+    visit("eta", e.eta);
+    visit("gamma", e.gamma);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
+    visit("mean", e.mean);
+    visit("event", e.event);
   } else {
     static_assert(std::is_same_v<Kind, ZeroCostEvent>);
   }
@@ -96,7 +103,9 @@ std::vector<DpEvent> blank_events() {
           FixedSizeSampledEvent{Rows::of(1), Rows::of(1), zero},
           ShuffledEvent{Rows::of(1), zero},
           SelfComposedEvent{Steps::of(1), zero},
-          ComposedEvent{{}}};
+          ComposedEvent{{}},
+          RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.5), zero},
+          PoissonRepeatAndSelectEvent{MeanRuns::of(1), zero}};
 }
 
 // --- Writing

@@ -34,7 +34,7 @@ Q draw() {
 
 inline DpEvent draw_event(int depth) {
   const int leaves = 13;
-  switch (*rc::gen::inRange(0, depth > 0 ? leaves + 5 : leaves)) {
+  switch (*rc::gen::inRange(0, depth > 0 ? leaves + 7 : leaves)) {
     case 0:
       return GaussianEvent{draw<NoiseMultiplier>()};
     case 1:
@@ -73,6 +73,10 @@ inline DpEvent draw_event(int depth) {
       return ShuffledEvent{draw<Rows>(), draw_event(depth - 1)};
     case 16:
       return SelfComposedEvent{draw<Steps>(), draw_event(depth - 1)};
+    case 17:
+      return RepeatAndSelectEvent{draw<RunShape>(), draw<RunGamma>(), draw_event(depth - 1)};
+    case 18:
+      return PoissonRepeatAndSelectEvent{draw<MeanRuns>(), draw_event(depth - 1)};
     default: {
       std::vector<DpEvent> events;
       for (int n = *rc::gen::inRange(0, 4); n > 0; --n) events.push_back(draw_event(depth - 1));
