@@ -141,7 +141,6 @@ class Responses {
       if (j == stop) {
         // Only a δ within rounding of 1 gets here. δ(loss(j)) is below it, and that is all.
         if (!have_upper) result.upper = rounded_up(loss(j) + slack);
-        have_upper = true;
         break;
       }
       divergence = next;

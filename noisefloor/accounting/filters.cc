@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -196,7 +197,7 @@ Result<ApproxDpFilter> ApproxDpFilter::restore(Epsilon epsilon, Delta concentrat
                                                const State& state) {
   NF_TRY(const ZcdpCost budget, zcdp_budget(epsilon, concentration, failures));
   NF_TRY(ZcdpFilter filter, ZcdpFilter::restore(budget, state));
-  return ApproxDpFilter(std::move(filter));
+  return ApproxDpFilter(filter);
 }
 
 Result<void> ApproxDpFilter::try_spend(ApproxDp cost) {
@@ -234,7 +235,7 @@ Result<RdpFilter> RdpFilter::create(Epsilon epsilon, Delta delta, std::vector<do
     const long double a = order;
     const long double log_share = std::log(static_cast<long double>(orders.size()) / delta.value());
     // Each term is rounded by less than 2^-60 of its size.
-    const long double terms[] = {(log_share - std::log(a)) / (a - 1), std::log1p(-1 / a)};
+    const std::array<long double, 2> terms = {(log_share - std::log(a)) / (a - 1), std::log1p(-1 / a)};
     const long double size = epsilon.value() + (log_share + std::log(a)) / (a - 1) + std::fabs(terms[1]);
     const long double budget = epsilon.value() - terms[0] - terms[1] - size * 0x1p-58L;
     budgets.push_back(budget < 0 ? -1 : rounded_down(budget));

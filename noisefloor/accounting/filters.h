@@ -130,7 +130,7 @@ class ApproxDpFilter {
   [[nodiscard]] const State& state() const { return filter_.state(); }
 
  private:
-  explicit ApproxDpFilter(ZcdpFilter filter) : filter_(std::move(filter)) {}
+  explicit ApproxDpFilter(ZcdpFilter filter) : filter_(filter) {}
 
   ZcdpFilter filter_;
 };

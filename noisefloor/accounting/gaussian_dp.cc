@@ -45,20 +45,13 @@ std::optional<Interval> quick_epsilon(double mu, double delta) {
     }
   }
   // Close in from both sides of what could not be decided.
-  for (double width = 1e-13; width < 1e-9; width *= 2) {
-    const double middle = low + (high - low) / 2;
-    if (enough(middle * (1 + width))) {
-      high = middle * (1 + width);
-      break;
-    }
-  }
-  for (double width = 1e-13; width < 1e-9; width *= 2) {
-    const double middle = low + (high - low) / 2;
-    if (not_enough(middle * (1 - width))) {
-      low = middle * (1 - width);
-      break;
-    }
-  }
+  const double middle = low + (high - low) / 2;
+  double width = 1e-13;
+  while (width < 1e-9 && !enough(middle * (1 + width))) width *= 2;
+  if (enough(middle * (1 + width))) high = std::min(high, middle * (1 + width));
+  width = 1e-13;
+  while (width < 1e-9 && !not_enough(middle * (1 - width))) width *= 2;
+  if (not_enough(middle * (1 - width))) low = std::max(low, middle * (1 - width));
   if (high - low > 1e-10 * high) return std::nullopt;
   return Interval{low, high};
 }
@@ -157,15 +150,16 @@ Result<Interval> GaussianDp::epsilon_at(Delta delta) const {
       low = point;
     } else {
       // Within rounding of the root: certify both neighbours that are clear of it, as near as they come.
-      for (double width = 1e-15; width < 1; width *= 4) {
-        const Point right = evaluate(std::min(high.epsilon, next * (1 + width)));
+      constexpr int tries = 25;  // from 1e-15 to 1, by factors of 4
+      for (int k = 0; k < tries; ++k) {
+        const Point right = evaluate(std::min(high.epsilon, next * (1 + 1e-15 * std::exp2(2 * k))));
         if (right.enough) {
           high = right;
           break;
         }
       }
-      for (double width = 1e-15; width < 1; width *= 4) {
-        const Point left = evaluate(std::max(low.epsilon, next * (1 - width)));
+      for (int k = 0; k < tries; ++k) {
+        const Point left = evaluate(std::max(low.epsilon, next * (1 - 1e-15 * std::exp2(2 * k))));
         if (left.short_) {
           low = left;
           break;
