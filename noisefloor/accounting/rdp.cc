@@ -408,7 +408,6 @@ class SampledGaussian {
         return base + tilt * y - y * y / 2 + order_ * bow;
       };
       double far_sum = 0;
-      double left_end = far;
       if (base > cut - 20) {
         double y = 0;
         double log = log_term(y);
@@ -425,7 +424,7 @@ class SampledGaussian {
           if (--budget < 0) return kInfinity;
           far_sum += std::exp(log);
         }
-        left_end = far + y;
+        const double left_end = far + y;
         const double between = std::max(near_matters ? height(first_after_near) - scale : near_height - scale, log);
         if (left_end > first_after_near) left_out += (left_end - first_after_near + h) * std::exp(between + 1e-6);
       } else {
@@ -675,7 +674,7 @@ Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency a
                         return log_binomial_moment(q, log_keep, static_cast<int>(n), removed);
                       }));
     add = std::min(
-        add, interpolated(order, [&](double n) { return log_binomial_moment(q, 0, static_cast<int>(n), added); }));
+        add, interpolated(order, [&](double n) { return log_binomial_moment(q, 0.0, static_cast<int>(n), added); }));
   }
   return RenyiBound{std::min({d, std::max(remove, add), pure_divergence(q, pure, order)}), delta};
 }
@@ -750,7 +749,7 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
       }
     }
     best = std::min(best, interpolated(order, [&](double n) {
-                      return log_binomial_moment(fraction, 0, static_cast<int>(n), terms);
+                      return log_binomial_moment(fraction, 0.0, static_cast<int>(n), terms);
                     }));
   }
   return RenyiBound{best, delta};
