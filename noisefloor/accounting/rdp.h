@@ -14,7 +14,7 @@
 //                The others are bounds.
 // Requires:      noise multipliers and sensitivities hold for the adjacency that is passed in.
 // Refused:       fixed-size samples under add-remove (a neighbour of another size has no batch of that size). Poisson
-//                samples under replace-one get the joint-convexity bound only; shuffled events that of one report.
+//                samples under replace-one get the bound of removing and adding; shuffled events that of one report.
 // Thread safety: pure functions.
 #pragma once
 
