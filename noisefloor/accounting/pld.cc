@@ -500,6 +500,9 @@ constexpr double kMostContourSteps = 1e13;
 constexpr double kRelativeWidth = 1e-6;
 constexpr std::size_t kMostLaws = 24;  // on a lattice
 constexpr double kWidestWindow = 600;
+constexpr int kFineBits = 16;
+constexpr int kMediumBits = 14;
+constexpr int kCoarseBits = 12;
 // δ(ε) ≥ P(L > ε + kGap) (1 − e^−kGap).
 constexpr double kGap = 20;
 const double kGapShare = -std::expm1(-kGap);
@@ -652,8 +655,11 @@ EstimatedWindow estimated_window(std::span<const RepeatedLaw> laws, double log_d
 // The composition of the parts in one direction, with the laws from above or from below.
 class Composition {
  public:
-  Composition(const Parts& parts, bool remove, bool above)
-      : parts_(parts), mu_squared_(static_cast<double>(above ? parts.mu_squared : parts.mu_squared_below)) {
+  // `max_bits` of a lattice: fewer where the bounds are wide for other reasons.
+  Composition(const Parts& parts, bool remove, bool above, int max_bits)
+      : parts_(parts),
+        max_bits_(max_bits),
+        mu_squared_(static_cast<double>(above ? parts.mu_squared : parts.mu_squared_below)) {
     // Sums of μ² are right to 2^-52 or so, which the errors of laws and transforms allow for.
     if (mu_squared_ > 0) {
       transforms_.push_back(std::make_unique<GaussianTransform>(mu_squared_));
@@ -838,7 +844,7 @@ class Composition {
       largest = std::max(largest, one.law->range(1e-20, std::max(1e-300, 1e-20 * std::exp(window.log_delta))).upper);
     }
     if (!(largest <= kLargestLoss)) return std::nullopt;
-    return Fit{n <= 4 ? 16 : n <= 16 ? 14 : 12, largest - window.log_delta <= kLargestLoss + 50};
+    return Fit{std::min(max_bits_, n <= 4 ? 16 : n <= 16 ? 14 : 12), largest - window.log_delta <= kLargestLoss + 50};
   }
   // The integral takes long to find out that it is not for these.
   [[nodiscard]] bool suits_contour() const {
@@ -856,6 +862,7 @@ class Composition {
   }
 
   const Parts& parts_;
+  int max_bits_;
   double mu_squared_;
   bool in_range_ = true;
   std::vector<LawPtr> owned_;
@@ -888,12 +895,12 @@ Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   Interval result{0, 0};
   for (bool remove : {true, false}) {
     if (remove || !alike_above) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, true)));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits)));
       result.upper = std::max(result.upper, found.upper);
       if (known) result.lower = std::max(result.lower, found.lower);
     }
     if (!known && (remove || !alike_below)) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, false)));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits)));
       result.lower = std::max(result.lower, found.lower);
     }
   }
@@ -964,14 +971,14 @@ Result<Interval> epsilon_of(const Parts& parts, Delta delta) {
 enum class Neighbours : std::uint8_t { kRemoved, kAdded, kBoth };
 
 // From above only, in the directions that are asked for.
-Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which) {
+Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which, bool coarse) {
   const bool alike = is_alike_above(parts);
   const auto solve = [&](const Parts& some) -> Result<double> {
     double upper = 0;
     for (bool remove : {true, false}) {
       if (which != Neighbours::kBoth && (which == Neighbours::kRemoved) != remove) continue;
       if (which == Neighbours::kBoth && !remove && alike) continue;
-      NF_TRY(const Interval found, Composition(some, remove, true).epsilon(delta));
+      NF_TRY(const Interval found, Composition(some, remove, true, coarse ? kCoarseBits : kFineBits).epsilon(delta));
       upper = std::max(upper, found.upper);
     }
     return upper;
@@ -1040,7 +1047,7 @@ class Extras {
       if (parts_.has_laws()) {
         const Result<Delta> part = Delta::make(whole ? delta : split * available);
         if (!part.has_value() || part.value().value() <= 0) continue;
-        NF_TRY(const double laws, epsilon_above(parts_, part.value(), which));
+        NF_TRY(const double laws, epsilon_above(parts_, part.value(), which, size() > 0 || which != Neighbours::kBoth));
         sum += laws;
       }
       if (size() > 0) sum += others((1 - split) * available / static_cast<double>(size()));
