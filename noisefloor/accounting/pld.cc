@@ -109,6 +109,7 @@ struct Parts {
   std::map<std::vector<double>, std::pair<Leaf, double>> laws;  // by what they are → count
   std::vector<DpEvent> renyi;                                   // parts that have a Rényi curve only
   std::vector<std::pair<ShuffledEvent, double>> shuffled;       // → count
+  std::vector<DpEvent> events;                                  // all of it once more, for Rényi divergences
   double extra_epsilon = 0;                                     // to be added to upper bounds
   double extra_delta = 0;
   bool bounded_range = false;  // Rényi divergences may do better than the laws
@@ -187,7 +188,22 @@ class Reader {
 
  private:
   Result<void> visit(const DpEvent& event, double count) {
-    return std::visit([&](const auto& kind) { return add(kind, event, count); }, event.kind());
+    return std::visit(
+        [&](const auto& kind) -> Result<void> {
+          using Kind = std::decay_t<decltype(kind)>;
+          constexpr bool is_combination =
+              std::is_same_v<Kind, SelfComposedEvent> || std::is_same_v<Kind, ComposedEvent> ||
+              std::is_same_v<Kind, PoissonSampledEvent> || std::is_same_v<Kind, FixedSizeSampledEvent>;
+          if constexpr (!is_combination) NF_TRY_VOID(keep(parts_, event, count));
+          return add(kind, event, count);
+        },
+        event.kind());
+  }
+
+  static Result<void> keep(Parts& target, const DpEvent& event, double count) {
+    NF_TRY(const Steps steps, Steps::make(static_cast<std::uint64_t>(count)));
+    target.events.emplace_back(SelfComposedEvent{steps, event});
+    return success();
   }
 
   // Squares that underflow are lifted from above and nothing from below.
@@ -396,6 +412,7 @@ void Reader::merge(Parts& target, const Parts& other) {
     target.count_up(place->second.second, leaf.second);
   }
   target.renyi.insert(target.renyi.end(), other.renyi.begin(), other.renyi.end());
+  target.events.insert(target.events.end(), other.events.begin(), other.events.end());
   target.shuffled.insert(target.shuffled.end(), other.shuffled.begin(), other.shuffled.end());
   target.extra_epsilon += other.extra_epsilon;
   target.extra_delta += other.extra_delta;
@@ -417,6 +434,7 @@ Result<void> Reader::add(const PoissonSampledEvent& e, const DpEvent& event, dou
   }
   NF_TRY(const Decomposition inner, Reader(Adjacency::kAddRemove).read(e.event));
   if (inner.parts.is_empty()) return success();
+  NF_TRY_VOID(keep(target, event, count));
   if (inner.parts.kinds() == 1 && inner.parts.has_laws_only() && inner.parts.sampled.size() == 1 &&
       inner.parts.sampled == inner.parts.sampled_below && inner.parts.sampled.begin()->second == 1) {
     // A sample of a sample. The product of the rates is rounded to both sides.
@@ -463,6 +481,7 @@ Result<void> Reader::add(const FixedSizeSampledEvent& e, const DpEvent& event, d
     return invalid_argument(
         "no valid bound is known for Poisson samples within a sample of fixed size: use one kind of sample only");
   }
+  NF_TRY_VOID(keep(parts_, event, count));
   const auto leaf = single_leaf(inner.parts);
   // The theorem is used for pairs that are alike in both directions and known.
   if (!leaf || leaf->second.remove.above != leaf->second.add.below) return add_renyi(parts_, event, count);
@@ -849,7 +868,7 @@ class Composition {
   // The integral takes long to find out that it is not for these.
   [[nodiscard]] bool suits_contour() const {
     return has_transforms() && std::all_of(parts_.sampled.begin(), parts_.sampled.end(),
-                                           [](const auto& one) { return one.first.second >= 0.08; });
+                                           [](const auto& one) { return one.first.second >= 0.15; });
   }
   // Fewer steps than there are lose less.
   [[nodiscard]] bool has_too_many_steps() const {
@@ -1032,10 +1051,22 @@ class Extras {
 
   [[nodiscard]] std::size_t size() const { return (parts_.renyi.empty() ? 0U : 1U) + shuffled_.size(); }
 
-  // An upper bound of ε, with laws: the laws get a share of δ and each of the others an equal part of the rest. +∞ where
-  // this way gives none.
+  // An upper bound of ε for all of the parts; by Rényi divergences where composition finds none.
   [[nodiscard]] Result<double> epsilon(double delta, std::span<const double> splits,
                                        Neighbours which = Neighbours::kBoth) const {
+    NF_TRY(const double composed, composed_epsilon(delta, splits, which));
+    if (std::isfinite(composed)) return composed;
+    const Result<Delta> whole = Delta::make(delta);
+    if (!whole.has_value()) return kInfinity;
+    const Result<RenyiEpsilon> found = renyi_epsilon(ComposedEvent{parts_.events}, adjacency_, whole.value());
+    return found.has_value() ? found.value().epsilon : kInfinity;
+  }
+
+ private:
+  Extras(const Parts& parts, Adjacency adjacency) : parts_(parts), adjacency_(adjacency) {}
+
+  // The laws get a share of δ and each of the others an equal part of the rest. +∞ where this way gives none.
+  [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits, Neighbours which) const {
     const double available = (delta - parts_.extra_delta - spent_) * (1 - 0x1p-48);
     const bool whole = parts_.extra_delta == 0 && size() == 0;
     if (!whole && !(available > 0)) return kInfinity;
@@ -1056,9 +1087,6 @@ class Extras {
     }
     return best;
   }
-
- private:
-  Extras(const Parts& parts, Adjacency adjacency) : parts_(parts), adjacency_(adjacency) {}
 
   // The sum of the ε of all without a law, each for `share` of δ besides what they spend in any case.
   [[nodiscard]] double others(double share) const {
@@ -1254,7 +1282,16 @@ Result<Interval> pld_epsilon(const DpEvent& event, Adjacency adjacency, Delta de
     const Result<RenyiEpsilon> renyi = renyi_epsilon(event, adjacency, delta);
     if (renyi.has_value()) found.upper = std::min(found.upper, renyi.value().epsilon);
   }
-  if (!std::isfinite(found.upper)) return no_finite_epsilon(delta.value());
+  if (!std::isfinite(found.upper)) {
+    if (!tree.replaced.is_empty()) {
+      return invalid_argument(fmt::format(
+          "no epsilon is known at delta {} for replaced records of Poisson samples: removing one is too costly to be "
+          "followed by adding another. Use more noise, a lower sampling rate or a larger delta, or account for "
+          "add-remove",
+          delta.value()));
+    }
+    return no_finite_epsilon(delta.value());
+  }
   return Interval{std::min(found.lower, found.upper), found.upper};
 }
 
