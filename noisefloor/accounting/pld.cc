@@ -1051,6 +1051,12 @@ class Extras {
 
   [[nodiscard]] std::size_t size() const { return (parts_.renyi.empty() ? 0U : 1U) + shuffled_.size(); }
 
+  // δ where one shuffled event is all there is.
+  [[nodiscard]] std::optional<double> shuffled_delta(PrivacyLoss epsilon) const {
+    if (size() != 1 || shuffled_.size() != 1 || shuffled_[0].second != 1 || parts_.kinds() > 0) return std::nullopt;
+    return shuffled_[0].first.delta_at(epsilon);
+  }
+
   // An upper bound of ε for all of the parts; by Rényi divergences where composition finds none.
   [[nodiscard]] Result<double> epsilon(double delta, std::span<const double> splits,
                                        Neighbours which = Neighbours::kBoth) const {
@@ -1105,6 +1111,10 @@ class Extras {
       const Result<Delta> all = Delta::make(share);
       const Result<Steps> steps = Steps::make(static_cast<std::uint64_t>(count));
       if (!each.has_value() || !all.has_value() || !steps.has_value()) return kInfinity;
+      if (count == 1) {
+        sum += reports.epsilon_at(all.value()).value();
+        continue;
+      }
       const ApproxDp one{reports.epsilon_at(each.value()), each.value()};
       const Result<Interval> found = optimal_composition_epsilon(one, steps.value(), all.value());
       if (found.has_value()) {
@@ -1325,7 +1335,9 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
     const Result<double> renyi = renyi_delta(event, adjacency, epsilon.value());
     if (renyi.has_value()) found.upper = std::min(found.upper, renyi.value());
   }
-  if (!alone && found.upper > 0) {
+  if (const auto shuffled = bounds.extras.shuffled_delta(epsilon); shuffled && tree.replaced.is_empty()) {
+    found.upper = std::min(found.upper, *shuffled);
+  } else if (!alone && found.upper > 0) {
     // The smallest δ whose ε is at most this one, by bisection in ln δ.
     double low = std::max(-700.0, std::log(std::max(found.lower, 1e-300)));
     double high = std::log(found.upper);
