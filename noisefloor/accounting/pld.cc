@@ -109,6 +109,7 @@ struct Parts {
   std::map<std::vector<double>, std::pair<Leaf, double>> laws;  // by what they are → count
   std::vector<DpEvent> renyi;                                   // parts that have a Rényi curve only
   std::vector<std::pair<ShuffledEvent, double>> shuffled;       // → count
+  std::vector<DpEvent> events;                                  // all of it once more, for Rényi divergences
   double extra_epsilon = 0;                                     // to be added to upper bounds
   double extra_delta = 0;
   bool bounded_range = false;  // Rényi divergences may do better than the laws
@@ -187,7 +188,22 @@ class Reader {
 
  private:
   Result<void> visit(const DpEvent& event, double count) {
-    return std::visit([&](const auto& kind) { return add(kind, event, count); }, event.kind());
+    return std::visit(
+        [&](const auto& kind) -> Result<void> {
+          using Kind = std::decay_t<decltype(kind)>;
+          constexpr bool is_combination =
+              std::is_same_v<Kind, SelfComposedEvent> || std::is_same_v<Kind, ComposedEvent> ||
+              std::is_same_v<Kind, PoissonSampledEvent> || std::is_same_v<Kind, FixedSizeSampledEvent>;
+          if constexpr (!is_combination) NF_TRY_VOID(keep(parts_, event, count));
+          return add(kind, event, count);
+        },
+        event.kind());
+  }
+
+  static Result<void> keep(Parts& target, const DpEvent& event, double count) {
+    NF_TRY(const Steps steps, Steps::make(static_cast<std::uint64_t>(count)));
+    target.events.emplace_back(SelfComposedEvent{steps, event});
+    return success();
   }
 
   // Squares that underflow are lifted from above and nothing from below.
@@ -402,6 +418,7 @@ void Reader::merge(Parts& target, const Parts& other) {
     target.count_up(place->second.second, leaf.second);
   }
   target.renyi.insert(target.renyi.end(), other.renyi.begin(), other.renyi.end());
+  target.events.insert(target.events.end(), other.events.begin(), other.events.end());
   target.shuffled.insert(target.shuffled.end(), other.shuffled.begin(), other.shuffled.end());
   target.extra_epsilon += other.extra_epsilon;
   target.extra_delta += other.extra_delta;
@@ -423,6 +440,7 @@ Result<void> Reader::add(const PoissonSampledEvent& e, const DpEvent& event, dou
   }
   NF_TRY(const Decomposition inner, Reader(Adjacency::kAddRemove).read(e.event));
   if (inner.parts.is_empty()) return success();
+  NF_TRY_VOID(keep(target, event, count));
   if (inner.parts.kinds() == 1 && inner.parts.has_laws_only() && inner.parts.sampled.size() == 1 &&
       inner.parts.sampled == inner.parts.sampled_below && inner.parts.sampled.begin()->second == 1) {
     // A sample of a sample. The product of the rates is rounded to both sides.
@@ -469,6 +487,7 @@ Result<void> Reader::add(const FixedSizeSampledEvent& e, const DpEvent& event, d
     return invalid_argument(
         "no valid bound is known for Poisson samples within a sample of fixed size: use one kind of sample only");
   }
+  NF_TRY_VOID(keep(parts_, event, count));
   const auto leaf = single_leaf(inner.parts);
   // The theorem is used for pairs that are alike in both directions and known.
   if (!leaf || leaf->second.remove.above != leaf->second.add.below) return add_renyi(parts_, event, count);
@@ -506,6 +525,9 @@ constexpr double kMostContourSteps = 1e13;
 constexpr double kRelativeWidth = 1e-6;
 constexpr std::size_t kMostLaws = 24;  // on a lattice
 constexpr double kWidestWindow = 600;
+constexpr int kFineBits = 16;
+constexpr int kMediumBits = 14;
+constexpr int kCoarseBits = 12;
 // δ(ε) ≥ P(L > ε + kGap) (1 − e^−kGap).
 constexpr double kGap = 20;
 const double kGapShare = -std::expm1(-kGap);
@@ -658,8 +680,11 @@ EstimatedWindow estimated_window(std::span<const RepeatedLaw> laws, double log_d
 // The composition of the parts in one direction, with the laws from above or from below.
 class Composition {
  public:
-  Composition(const Parts& parts, bool remove, bool above)
-      : parts_(parts), mu_squared_(static_cast<double>(above ? parts.mu_squared : parts.mu_squared_below)) {
+  // `max_bits` of a lattice: fewer where the bounds are wide for other reasons.
+  Composition(const Parts& parts, bool remove, bool above, int max_bits)
+      : parts_(parts),
+        max_bits_(max_bits),
+        mu_squared_(static_cast<double>(above ? parts.mu_squared : parts.mu_squared_below)) {
     // Sums of μ² are right to 2^-52 or so, which the errors of laws and transforms allow for.
     if (mu_squared_ > 0) {
       transforms_.push_back(std::make_unique<GaussianTransform>(mu_squared_));
@@ -844,12 +869,12 @@ class Composition {
       largest = std::max(largest, one.law->range(1e-20, std::max(1e-300, 1e-20 * std::exp(window.log_delta))).upper);
     }
     if (!(largest <= kLargestLoss)) return std::nullopt;
-    return Fit{n <= 4 ? 16 : n <= 16 ? 14 : 12, largest - window.log_delta <= kLargestLoss + 50};
+    return Fit{std::min(max_bits_, n <= 4 ? 16 : n <= 16 ? 14 : 12), largest - window.log_delta <= kLargestLoss + 50};
   }
   // The integral takes long to find out that it is not for these.
   [[nodiscard]] bool suits_contour() const {
     return has_transforms() && std::all_of(parts_.sampled.begin(), parts_.sampled.end(),
-                                           [](const auto& one) { return one.first.second >= 0.08; });
+                                           [](const auto& one) { return one.first.second >= 0.15; });
   }
   // Fewer steps than there are lose less.
   [[nodiscard]] bool has_too_many_steps() const {
@@ -862,6 +887,7 @@ class Composition {
   }
 
   const Parts& parts_;
+  int max_bits_;
   double mu_squared_;
   bool in_range_ = true;
   std::vector<LawPtr> owned_;
@@ -894,12 +920,12 @@ Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   Interval result{0, 0};
   for (bool remove : {true, false}) {
     if (remove || !alike_above) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, true)));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits)));
       result.upper = std::max(result.upper, found.upper);
       if (known) result.lower = std::max(result.lower, found.lower);
     }
     if (!known && (remove || !alike_below)) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, false)));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits)));
       result.lower = std::max(result.lower, found.lower);
     }
   }
@@ -970,14 +996,14 @@ Result<Interval> epsilon_of(const Parts& parts, Delta delta) {
 enum class Neighbours : std::uint8_t { kRemoved, kAdded, kBoth };
 
 // From above only, in the directions that are asked for.
-Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which) {
+Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which, bool coarse) {
   const bool alike = is_alike_above(parts);
   const auto solve = [&](const Parts& some) -> Result<double> {
     double upper = 0;
     for (bool remove : {true, false}) {
       if (which != Neighbours::kBoth && (which == Neighbours::kRemoved) != remove) continue;
       if (which == Neighbours::kBoth && !remove && alike) continue;
-      NF_TRY(const Interval found, Composition(some, remove, true).epsilon(delta));
+      NF_TRY(const Interval found, Composition(some, remove, true, coarse ? kCoarseBits : kFineBits).epsilon(delta));
       upper = std::max(upper, found.upper);
     }
     return upper;
@@ -1031,10 +1057,28 @@ class Extras {
 
   [[nodiscard]] std::size_t size() const { return (parts_.renyi.empty() ? 0U : 1U) + shuffled_.size(); }
 
-  // An upper bound of ε, with laws: the laws get a share of δ and each of the others an equal part of the rest. +∞ where
-  // this way gives none.
+  // δ where one shuffled event is all there is.
+  [[nodiscard]] std::optional<double> shuffled_delta(PrivacyLoss epsilon) const {
+    if (size() != 1 || shuffled_.size() != 1 || shuffled_[0].second != 1 || parts_.kinds() > 0) return std::nullopt;
+    return shuffled_[0].first.delta_at(epsilon);
+  }
+
+  // An upper bound of ε for all of the parts; by Rényi divergences where composition finds none.
   [[nodiscard]] Result<double> epsilon(double delta, std::span<const double> splits,
                                        Neighbours which = Neighbours::kBoth) const {
+    NF_TRY(const double composed, composed_epsilon(delta, splits, which));
+    if (std::isfinite(composed)) return composed;
+    const Result<Delta> whole = Delta::make(delta);
+    if (!whole.has_value()) return kInfinity;
+    const Result<RenyiEpsilon> found = renyi_epsilon(ComposedEvent{parts_.events}, adjacency_, whole.value());
+    return found.has_value() ? found.value().epsilon : kInfinity;
+  }
+
+ private:
+  Extras(const Parts& parts, Adjacency adjacency) : parts_(parts), adjacency_(adjacency) {}
+
+  // The laws get a share of δ and each of the others an equal part of the rest. +∞ where this way gives none.
+  [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits, Neighbours which) const {
     const double available = (delta - parts_.extra_delta - spent_) * (1 - 0x1p-48);
     const bool whole = parts_.extra_delta == 0 && size() == 0;
     if (!whole && !(available > 0)) return kInfinity;
@@ -1046,7 +1090,7 @@ class Extras {
       if (parts_.has_laws()) {
         const Result<Delta> part = Delta::make(whole ? delta : split * available);
         if (!part.has_value() || part.value().value() <= 0) continue;
-        NF_TRY(const double laws, epsilon_above(parts_, part.value(), which));
+        NF_TRY(const double laws, epsilon_above(parts_, part.value(), which, size() > 0 || which != Neighbours::kBoth));
         sum += laws;
       }
       if (size() > 0) sum += others((1 - split) * available / static_cast<double>(size()));
@@ -1055,9 +1099,6 @@ class Extras {
     }
     return best;
   }
-
- private:
-  Extras(const Parts& parts, Adjacency adjacency) : parts_(parts), adjacency_(adjacency) {}
 
   // The sum of the ε of all without a law, each for `share` of δ besides what they spend in any case.
   [[nodiscard]] double others(double share) const {
@@ -1076,6 +1117,10 @@ class Extras {
       const Result<Delta> all = Delta::make(share);
       const Result<Steps> steps = Steps::make(static_cast<std::uint64_t>(count));
       if (!each.has_value() || !all.has_value() || !steps.has_value()) return kInfinity;
+      if (count == 1) {
+        sum += reports.epsilon_at(all.value()).value();
+        continue;
+      }
       const ApproxDp one{reports.epsilon_at(each.value()), each.value()};
       const Result<Interval> found = optimal_composition_epsilon(one, steps.value(), all.value());
       if (found.has_value()) {
@@ -1253,7 +1298,16 @@ Result<Interval> pld_epsilon(const DpEvent& event, Adjacency adjacency, Delta de
     const Result<RenyiEpsilon> renyi = renyi_epsilon(event, adjacency, delta);
     if (renyi.has_value()) found.upper = std::min(found.upper, renyi.value().epsilon);
   }
-  if (!std::isfinite(found.upper)) return no_finite_epsilon(delta.value());
+  if (!std::isfinite(found.upper)) {
+    if (!tree.replaced.is_empty()) {
+      return invalid_argument(fmt::format(
+          "no epsilon is known at delta {} for replaced records of Poisson samples: removing one is too costly to be "
+          "followed by adding another. Use more noise, a lower sampling rate or a larger delta, or account for "
+          "add-remove",
+          delta.value()));
+    }
+    return no_finite_epsilon(delta.value());
+  }
   return Interval{std::min(found.lower, found.upper), found.upper};
 }
 
@@ -1287,7 +1341,9 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
     const Result<double> renyi = renyi_delta(event, adjacency, epsilon.value());
     if (renyi.has_value()) found.upper = std::min(found.upper, renyi.value());
   }
-  if (!alone && found.upper > 0) {
+  if (const auto shuffled = bounds.extras.shuffled_delta(epsilon); shuffled && tree.replaced.is_empty()) {
+    found.upper = std::min(found.upper, *shuffled);
+  } else if (!alone && found.upper > 0) {
     // The smallest δ whose ε is at most this one, by bisection in ln δ.
     double low = std::max(-700.0, std::log(std::max(found.lower, 1e-300)));
     double high = std::log(found.upper);
