@@ -12,6 +12,9 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// ln δ comes from callers that round it, or that round δ by up to 2^-50 of itself before: both sides allow for that.
+double log_delta_slack(double log_delta) { return 0x1p-49 * (1 + std::fabs(log_delta)); }
+
 // Not worth another attempt.
 bool is_narrow(Interval epsilon) {
   return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10);
@@ -178,7 +181,7 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   integral.centre_ = epsilon;
   double steps = 0;
   for (const auto& [loss, count] : losses) {
-    integral.max_loss_ += count * loss->max_loss();
+    integral.max_loss_ += count * loss->max_loss() * (1 + 0x1p-50);
     integral.lost_mass_ += count * loss->lost_mass();
     steps += count;
   }
@@ -239,31 +242,43 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   double operations = 0;
   for (const auto& one : lines) operations += nodes * one->cost(y_max);
   if (operations > max_operations) return std::nullopt;
-  integral.tail_ = std::exp(log_tail(y_max)) * (1 + 1e-9);
+  integral.tail_ = std::exp(log_tail(y_max)) * (1 + 1e-9) + 1e-300;
 
   // Composed ratios at the nodes.
   const auto count = static_cast<std::size_t>(nodes);
   const double value = std::exp(log_delta - (moments.log_moment - c * epsilon));  // what the sum will be, about
   const double tolerance = 0.1 * relative * std::min(1.0, c * value) / steps;
+  // Of the product of the (1 + Dᵢ)^Tᵢ, where each 1 + Dᵢ is known up to eᵢ:
   std::vector<double> log_magnitude(count, 0.0);
-  std::vector<double> relative_error(count, 0.0);  // Σ Tᵢ eᵢ (…): see below
+  std::vector<double> log_growth(count, 0.0);  // Σ Tᵢ ln((|1 + Dᵢ| + eᵢ) / |1 + Dᵢ|)
+  std::vector<double> share(count, 0.0);       // Σ Tᵢ eᵢ / (|1 + Dᵢ| + eᵢ)
+  std::vector<double> rounding(count, 0.0);    // of ln of the product, in units of 2^-50
   integral.phase_.assign(count, 0.0);
   std::vector<std::complex<double>> ratios(count);
   std::vector<double> errors(count);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto values = lines[i]->evaluate(integral.h_, tolerance, ratios, errors);
+    if (!(values.log_moment_error < 1)) return std::nullopt;
     const double times = losses[i].count;
     integral.log_moment_ += times * values.log_moment;
     integral.log_moment_error_ += times * (values.log_moment_error + 0x1p-51 * std::fabs(values.log_moment));
     for (std::size_t n = 0; n < count; ++n) {
       const double re = ratios[n].real();
       const double im = ratios[n].imag();
-      const double size2 = re * (2 + re) + im * im;  // |1 + D|² − 1
-      log_magnitude[n] += times * 0.5 * std::log1p(std::max(size2, -1 + 1e-30));
-      integral.phase_[n] += times * std::atan2(im, 1 + re);
-      // (|1 + D| + e)^T against |1 + D|^T.
-      const double magnitude = std::sqrt(std::max(1 + size2, 0.0));
-      relative_error[n] += times * errors[n] / std::max(magnitude, 1e-15);
+      const double e = errors[n];
+      if (!(e < 1)) return std::nullopt;
+      // |1 + D|, without cancellation: from |1 + D|² − 1 where that is small, else from 1 + D.
+      const double size2 = re * (2 + re) + im * im;
+      const bool near_one = size2 > -0.5;
+      const double size = near_one ? std::sqrt(1 + size2) : std::max(std::hypot(1 + re, im), 1e-300);
+      const double log_size = near_one ? 0.5 * std::log1p(size2) : std::log(size);
+      const double angle = std::atan2(im, 1 + re);
+      log_magnitude[n] += times * log_size;
+      integral.phase_[n] += times * angle;
+      rounding[n] += times * ((near_one ? 2 * std::fabs(re) + im * im : 2) + std::fabs(log_size) + std::fabs(angle));
+      const double relative_error = e / size;
+      log_growth[n] += times * (relative_error < 1e-3 ? relative_error : std::log1p(relative_error));
+      share[n] += times * e / (size + e);
     }
   }
   integral.log_moment_error_ += 0x1p-50 * (std::fabs(integral.log_moment_) + 1);
@@ -274,50 +289,80 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
     const double kernel = 1 / std::sqrt((c * c + y * y) * ((c + 1) * (c + 1) + y * y));
     integral.magnitude_[n] = std::exp(log_magnitude[n]) * kernel;
     integral.phase_[n] -= std::atan2(y, c) + std::atan2(y, c + 1);
-    // |a^T − b^T| ≤ T |a − b| max(|a|, |b|)^{T−1}.
-    const double rounding = 0x1p-49 * (4 + std::fabs(log_magnitude[n]) + std::fabs(integral.phase_[n]));
-    integral.node_error_[n] = integral.magnitude_[n] * (relative_error[n] * std::exp(relative_error[n]) + rounding);
+    // |Π aᵢ^Tᵢ − Π bᵢ^Tᵢ| ≤ Π (|aᵢ| + eᵢ)^Tᵢ Σ Tᵢ eᵢ / (|aᵢ| + eᵢ) if |aᵢ − bᵢ| ≤ eᵢ; and |a − a e^ρ| ≤ 2ρ e^ρ |a|.
+    const double rho = 0x1p-50 * (16 + 2 * rounding[n]);
+    integral.node_error_[n] =
+        std::exp(log_magnitude[n] + log_growth[n] + 2 * rho) * kernel * (share[n] + 2 * rho) * (1 + 1e-9) + 1e-300;
   }
 
   // The aliases above need a certified moment at c′.
   for (const auto& [loss, times] : losses) {
     const auto values = loss->on_line(integral.alias_order_)->evaluate(1, tolerance, {}, {});
-    integral.alias_log_moment_ += times * (values.log_moment + values.log_moment_error);
+    if (!(values.log_moment_error < 1)) return std::nullopt;
+    integral.alias_log_moment_ +=
+        times * (values.log_moment + values.log_moment_error + 0x1p-51 * std::fabs(values.log_moment));
   }
   integral.alias_log_moment_ += 0x1p-50 * (std::fabs(integral.alias_log_moment_) + 1);
   return integral;
 }
 
 ContourIntegral::Sum ContourIntegral::sum(double epsilon) const {
+  // With what additions round off in `carry`: then the sum is as good as if it were rounded once.
   double value = 0.5 / (c_ * (c_ + 1));
+  double carry = 0;
   double slope = 0;
   double error = value * 0x1p-50;
   for (std::size_t n = 0; n < magnitude_.size(); ++n) {
     const double y = h_ * static_cast<double>(n + 1);
     const double angle = phase_[n] - y * epsilon;
-    value += magnitude_[n] * std::cos(angle);
+    const double term = magnitude_[n] * std::cos(angle);
+    const double next = value + term;
+    carry += std::fabs(value) >= std::fabs(term) ? (value - next) + term : (term - next) + value;
+    value = next;
     slope += magnitude_[n] * y * std::sin(angle);
-    error += node_error_[n] + magnitude_[n] * 0x1p-50 * (2 + y * epsilon);
+    error += node_error_[n] + magnitude_[n] * 0x1p-50 * (2 + y * std::fabs(epsilon));
   }
-  return {value * h_ / kPi, error * h_ / kPi + tail_, -c_ + slope / value};
+  value += carry;
+  error += 0x1p-50 * std::fabs(value);
+  return {value * h_ / kPi, error * h_ / kPi * (1 + 1e-9) + tail_, -c_ + slope / value};
 }
 
 Interval ContourIntegral::log_delta(double epsilon) const {
-  if (epsilon >= max_loss_) return {-kInfinity, -kInfinity};
+  if (epsilon >= max_loss_) return {-kInfinity, lost_mass_ > 0 ? std::log(lost_mass_) + 1e-9 : -kInfinity};
   const Sum s = sum(epsilon);
   const double log_scale = log_moment_ - c_ * epsilon;
-  const double scale_error = log_moment_error_ + 0x1p-51 * std::fabs(c_ * epsilon);
   const double period = 2 * kPi / h_;
-  // Aliases, in the units of the sum.
-  const double below = std::exp(-log_scale) / std::expm1(c_ * period);
   const double d = alias_order_ - c_;
-  const double above = epsilon + period >= max_loss_
-                           ? 0
-                           : std::exp(alias_log_moment_ - alias_order_ * epsilon - log_scale) / std::expm1(d * period);
-  const double high = s.value + s.error + lost_mass_ * std::exp(-log_scale) * (1 + 1e-9);
+  const auto rounding = [&](double log_value) {
+    return log_moment_error_ + 0x1p-51 * (std::fabs(c_ * epsilon) + std::fabs(log_value) + std::fabs(log_scale) + 1);
+  };
+  // From above: the aliases in the sum stay, what was truncated is added. A sum that is not positive, or not a number,
+  // says nothing.
+  double upper = 0;
+  const double high = s.value + s.error;
+  if (high > 0) {
+    const double log_high = std::log(high);
+    upper = log_high + log_scale + rounding(log_high);
+    if (lost_mass_ > 0) {
+      const double log_lost = std::log(lost_mass_) + 1e-9;
+      const double larger = std::max(upper, log_lost);
+      upper = larger + std::log1p(std::exp(std::min(upper, log_lost) - larger)) + 0x1p-50 * (1 + std::fabs(larger));
+    }
+    upper = std::isnan(upper) ? 0 : std::min(0.0, upper);
+  }
+  // From below: aliases are taken off, in the units of the sum.
+  double lower = -kInfinity;
+  const double below = std::exp(-log_scale + 2 * rounding(0)) / std::expm1(c_ * period);
+  const double order_rounding = 0x1p-51 * (std::fabs(alias_log_moment_) + std::fabs(alias_order_ * epsilon));
+  const double log_above = alias_log_moment_ - alias_order_ * epsilon - log_scale + order_rounding + 2 * rounding(0);
+  const double above = epsilon + period >= max_loss_ ? 0 : std::exp(log_above) / std::expm1(d * period);
   const double low = s.value - s.error - (below + above) * (1 + 1e-9);
-  return {low > 0 ? std::log(low) + log_scale - scale_error : -kInfinity,
-          std::min(0.0, (high > 0 ? std::log(high) : -kInfinity) + log_scale + scale_error)};
+  if (low > 0) {
+    const double log_low = std::log(low);
+    lower = log_low + log_scale - rounding(log_low);
+    if (std::isnan(lower)) lower = -kInfinity;
+  }
+  return {lower, upper};
 }
 
 Interval ContourIntegral::epsilon(double log_delta) const {
@@ -333,14 +378,18 @@ Interval ContourIntegral::epsilon(double log_delta) const {
     slope = std::min(s.slope, -1e-12);
     const double off = std::log(s.value) + log_moment_ - c_ * guess - log_delta;
     const double next = std::clamp(guess - off / slope, 0.0, 2 * guess + 1);
+    if (!std::isfinite(next)) return {0, kInfinity};
     const bool done = std::fabs(next - guess) <= 1e-13 * (1e-3 + guess);
     guess = next;
     if (done) break;
   }
-  if (guess <= 1e-12 && this->log_delta(0).upper <= log_delta) return {0, 0};
+  const double slack = log_delta_slack(log_delta);
+  const auto is_enough = [&](Interval b) { return b.upper <= log_delta - slack; };
+  const auto is_too_small = [&](Interval b) { return b.lower >= log_delta + slack; };
+  if (guess <= 1e-12 && is_enough(this->log_delta(0))) return {0, 0};
   const Interval at = this->log_delta(guess);
   const auto walk = [&](double start, double direction, auto&& holds) -> std::optional<double> {
-    double width = std::max({1e-12 * guess, 1e-15, 1.1 * std::fabs(start / slope)});
+    double width = std::max({1e-12 * guess, 1e-15, 1.1 * std::fabs((std::fabs(start) + slack) / slope)});
     for (int i = 0; i < 60; ++i) {
       const double epsilon = guess + direction * width;
       if (epsilon <= 0) return 0.0;
@@ -349,8 +398,8 @@ Interval ContourIntegral::epsilon(double log_delta) const {
     }
     return std::nullopt;
   };
-  const auto upper = walk(at.upper - log_delta, 1, [&](Interval b) { return b.upper <= log_delta; });
-  const auto lower = walk(at.lower - log_delta, -1, [&](Interval b) { return b.lower >= log_delta; });
+  const auto upper = walk(at.upper - log_delta, 1, is_enough);
+  const auto lower = walk(at.lower - log_delta, -1, is_too_small);
   return {lower.value_or(0), upper.value_or(kInfinity)};
 }
 

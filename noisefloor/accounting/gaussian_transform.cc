@@ -26,10 +26,11 @@ class OnLine final : public TransformOnLine {
       const double half = std::sin(turn / 2);
       const double size = std::exp(fall);
       ratios[n] = {std::expm1(fall) - 2 * size * half * half, size * std::sin(turn)};
-      errors[n] = 0x1p-49 * (std::fabs(fall) + std::fabs(turn)) * std::min(1.0, size + std::fabs(fall));
+      // Roundings of `fall` and `turn` act on e^{fall + i turn}, those of expm1 on itself.
+      errors[n] = 0x1p-49 * (size * (std::fabs(fall) + std::fabs(turn)) + std::min(1.0, std::fabs(fall)));
     }
     const double log_moment = c_ * (c_ + 1) * mu_squared_ / 2;
-    return {log_moment, 0x1p-51 * log_moment};
+    return {log_moment, 0x1p-50 * log_moment};
   }
 
  private:

@@ -14,6 +14,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // two; arguments are rounded before.
 constexpr double kRounding = 0x1p-49;
 
+// What a mass may have lost by underflow.
+double underflow(double mass) { return mass < 1e-290 ? 1e-320 : 0; }
+
 // P(a < N(0, 1) ≤ b) and a bound of its error. Both tails are taken on the side where they are small.
 struct NormalMass {
   double mass;
@@ -25,8 +28,8 @@ NormalMass normal_mass(double a, double b) {
   const double upper = b == kInfinity ? 0 : 0.5 * std::erfc(b / std::numbers::sqrt2);
   if (a >= 0) {
     const double lower = 0.5 * std::erfc(a / std::numbers::sqrt2);
-    // The argument is rounded by 2^-52 of itself, which moves the tail by about a² times that.
-    return {std::max(0.0, lower - upper), lower * kRounding * (1 + a * a)};
+    // The argument is rounded by 2^-52 of itself, which moves the tail by a (a + 1) times that.
+    return {std::max(0.0, lower - upper), lower * kRounding * (1 + a * a) + underflow(lower)};
   }
   const double left = a == -kInfinity ? 0 : 0.5 * std::erfc(-a / std::numbers::sqrt2);
   return {1 - left - upper, kRounding};
@@ -40,10 +43,14 @@ class GaussianLaw final : public LossLaw {
   explicit GaussianLaw(double mu) : mu_(mu) {}
 
   [[nodiscard]] Masses masses(double from, double to) const override {
-    const NormalMass p = normal_mass(from / mu_ - mu_ / 2, to / mu_ - mu_ / 2);
-    const NormalMass q = normal_mass(from / mu_ + mu_ / 2, to / mu_ + mu_ / 2);
+    // The quotients are the ends as P and Q both see them; each is wrong by a bit, which is a loss_error().
+    const double a = from / mu_;
+    const double b = to / mu_;
+    const NormalMass p = normal_mass(a - mu_ / 2, b - mu_ / 2);
+    const NormalMass q = normal_mass(a + mu_ / 2, b + mu_ / 2);
     return {p.mass, q.mass, p.error, q.error};
   }
+  [[nodiscard]] double loss_error(double largest) const override { return 0x1p-52 * largest; }
 
   [[nodiscard]] Interval range(double below, double above) const override {
     return {mu_ * mu_ / 2 - mu_ * normal_reach(below), mu_ * mu_ / 2 + mu_ * normal_reach(above)};
@@ -70,8 +77,10 @@ class LaplaceLaw final : public LossLaw {
     };
     add(epsilon_, 0.5, 0.5 * std::exp(-epsilon_));
     add(-epsilon_, 0.5 * std::exp(-epsilon_), 0.5);
-    sum.p_error = sum.p * kRounding;
-    sum.q_error = sum.q * kRounding;
+    // Exponents are rounded by up to 2^-52 ε.
+    const bool empty = to < -epsilon_ || from >= epsilon_;
+    sum.p_error = sum.p * kRounding * (1 + epsilon_) + (empty ? 0 : underflow(sum.p));
+    sum.q_error = sum.q * kRounding * (1 + epsilon_) + (empty ? 0 : underflow(sum.q));
     return sum;
   }
 
@@ -84,32 +93,61 @@ class LaplaceLaw final : public LossLaw {
 
 class FiniteLaw final : public LossLaw {
  public:
-  explicit FiniteLaw(const std::vector<Outcome>& outcomes) {
+  // An outcome, its loss and the relative errors of its probabilities.
+  struct Atom {
+    double loss;
+    Outcome outcome;
+    double p_error;
+    double q_error;
+  };
+
+  // `loss_error` bounds the errors of all the losses, and `missing` the probability of outcomes that are left out, at
+  // both ends.
+  FiniteLaw(std::vector<Atom> atoms, double infinite, double loss_error, double missing)
+      : atoms_(std::move(atoms)), infinite_(infinite), loss_error_(loss_error), missing_(missing) {
+    std::sort(atoms_.begin(), atoms_.end(), [](const Atom& a, const Atom& b) { return a.loss < b.loss; });
+  }
+
+  static std::unique_ptr<FiniteLaw> of(const std::vector<Outcome>& outcomes) {
+    std::vector<Atom> atoms;
+    double infinite = 0;
+    double error = 0;
     for (const Outcome& one : outcomes) {
       if (one.q == 0) {
-        infinite_ += one.p;
-      } else {
+        infinite += one.p;
+      } else if (one.p == 0) {
         // A loss of −∞ has no mass under P; only the other direction sees it. It is kept as the lowest number.
-        const double loss = one.p == 0 ? std::numeric_limits<double>::lowest() : std::log(one.p) - std::log(one.q);
-        atoms_.push_back({loss, one});
+        atoms.push_back({std::numeric_limits<double>::lowest(), one, kRounding, kRounding});
+      } else {
+        atoms.push_back({std::log(one.p) - std::log(one.q), one, kRounding, kRounding});
+        error = std::max(error, 2 * kRounding + 0x1p-51 * (std::fabs(std::log(one.p)) + std::fabs(std::log(one.q))));
       }
     }
-    std::sort(atoms_.begin(), atoms_.end(), [](const Atom& a, const Atom& b) { return a.loss < b.loss; });
+    return std::make_unique<FiniteLaw>(std::move(atoms), infinite, error, 0);
   }
 
   [[nodiscard]] Masses masses(double from, double to) const override {
     Masses sum{0, 0, 0, 0};
+    double additions = 0;
     auto at = std::upper_bound(atoms_.begin(), atoms_.end(), from,
                                [](double value, const Atom& atom) { return value < atom.loss; });
     for (; at != atoms_.end() && at->loss <= to; ++at) {
       sum.p += at->outcome.p;
       sum.q += at->outcome.q;
+      sum.p_error += at->outcome.p * at->p_error;
+      sum.q_error += at->outcome.q * at->q_error;
+      ++additions;
     }
-    sum.p_error = sum.p * kRounding;
-    sum.q_error = sum.q * kRounding;
+    sum.p_error += sum.p * additions * 0x1p-52 + additions * underflow(sum.p);
+    sum.q_error += sum.q * additions * 0x1p-52 + additions * underflow(sum.q);
+    if (std::isinf(from) || std::isinf(to)) {
+      sum.p_error += missing_;
+      sum.q_error += missing_;
+    }
     return sum;
   }
 
+  [[nodiscard]] double loss_error(double /*largest*/) const override { return loss_error_; }
   [[nodiscard]] double infinite_mass() const override { return infinite_; }
 
   [[nodiscard]] double atom_loss() const override {
@@ -135,12 +173,10 @@ class FiniteLaw final : public LossLaw {
   }
 
  private:
-  struct Atom {
-    double loss;
-    Outcome outcome;
-  };
   std::vector<Atom> atoms_;  // by growing loss
-  double infinite_ = 0;
+  double infinite_;
+  double loss_error_;
+  double missing_;
 };
 
 class DiscreteLaplaceLaw final : public LossLaw {
@@ -158,10 +194,12 @@ class DiscreteLaplaceLaw final : public LossLaw {
     const double end = first_at_most(from);
     if (!(begin < end)) return {0, 0, 0, 0};
     Masses sum{between(begin, end), between(begin - shift_, end - shift_), 0, 0};
-    sum.p_error = sum.p * kRounding;
-    sum.q_error = sum.q * kRounding;
+    // Exponents are rounded by up to 2^-52 of shift/scale.
+    sum.p_error = sum.p * kRounding * (1 + shift_ / scale_) + underflow(sum.p);
+    sum.q_error = sum.q * kRounding * (1 + shift_ / scale_) + underflow(sum.q);
     return sum;
   }
+  [[nodiscard]] double loss_error(double /*largest*/) const override { return 0x1p-50 * shift_ / scale_; }
 
   [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override {
     return {-shift_ / scale_, shift_ / scale_};
@@ -196,6 +234,13 @@ class SampledLaw final : public LossLaw {
     return {m.q, m.p, m.q_error, m.p_error};
   }
 
+  [[nodiscard]] double loss_error(double largest) const override {
+    // An inner loss that is wrong by η makes one by η times the share of the sampled part. certified_accounting.md, step 18.
+    const double inner = std::max(0.0, inner_loss(largest));
+    const double share = q_ / ((1 - q_) * std::exp(-inner) + q_);
+    return 0x1p-47 * largest + share * (inner_->loss_error(inner) + 0x1p-51 * inner);
+  }
+
   [[nodiscard]] double infinite_mass() const override { return remove_ ? q_ * inner_->infinite_mass() : 0; }
 
   [[nodiscard]] Interval range(double below, double above) const override {
@@ -215,12 +260,17 @@ class SampledLaw final : public LossLaw {
     if (loss == kInfinity) return kInfinity;
     if (loss > 700) return loss - std::log(q_);
     const double excess = std::expm1(loss) / q_;
+    if (excess < -0.5 && q_ > 0.5) {
+      const double rest = std::exp(loss) - (1 - q_);
+      return rest > 0 ? std::log(rest / q_) : -kInfinity;
+    }
     return excess <= -1 ? -kInfinity : std::log1p(excess);
   }
 
   [[nodiscard]] Masses mixed(const Masses& m) const {
-    return {(1 - q_) * m.q + q_ * m.p, m.q, ((1 - q_) * m.q_error + q_ * m.p_error) + kRounding * (m.q + m.p),
-            m.q_error};
+    const double p = (1 - q_) * m.q + q_ * m.p;
+    const bool empty = m.p == 0 && m.q == 0 && m.p_error == 0 && m.q_error == 0;
+    return {p, m.q, (1 - q_) * m.q_error + q_ * m.p_error + kRounding * p + (empty ? 0 : underflow(p)), m.q_error};
   }
 
   std::shared_ptr<const LossLaw> inner_;
@@ -237,7 +287,10 @@ class FixedSizeLaw final : public LossLaw {
     centre_.p = std::max(0.0, 1 - positive.p - remove_.infinite_mass() - negative.p);
     centre_.q = centre_.p;
     centre_.p_error = positive.p_error + negative.p_error + kRounding;
-    centre_.q_error = positive.q_error + negative.q_error + kRounding;
+    centre_.q_error = centre_.p_error;
+  }
+  [[nodiscard]] double loss_error(double largest) const override {
+    return std::max(remove_.loss_error(largest), add_.loss_error(largest));
   }
 
   [[nodiscard]] Masses masses(double from, double to) const override {
@@ -275,8 +328,14 @@ class OppositeSamplesLaw final : public LossLaw {
     const NormalMass up = normal_mass((a - 1) / z_, (b - 1) / z_);
     const NormalMass down = normal_mass((a + 1) / z_, (b + 1) / z_);
     const auto mix = [&](double one, double other) { return (1 - q_) * one + q_ * other; };
-    return {mix(rest.mass, up.mass), mix(rest.mass, down.mass), mix(rest.error, up.error) + kRounding * rest.mass,
-            mix(rest.error, down.error) + kRounding * rest.mass};
+    const double p = mix(rest.mass, up.mass);
+    const double q = mix(rest.mass, down.mass);
+    return {p, q, mix(rest.error, up.error) + kRounding * p + underflow(p),
+            mix(rest.error, down.error) + kRounding * q + underflow(q)};
+  }
+  [[nodiscard]] double loss_error(double largest) const override {
+    // Of place() below: its hyperbolic sine is rounded by a few units and by those of the exponent ½z^-2.
+    return 0x1p-49 * (largest + 8 + 1 / (z_ * z_) + std::fabs(std::log((1 - q_) / q_)));
   }
 
   [[nodiscard]] Interval range(double below, double above) const override {
@@ -289,13 +348,16 @@ class OppositeSamplesLaw final : public LossLaw {
     const double u = (2 * x - 1) / (2 * z_ * z_);
     return u > 700 ? u + std::log(q_) : std::log1p(q_ * std::expm1(u));
   }
-  // Where the loss is ℓ: b E² + a (1 − e^ℓ) E − e^ℓ b = 0 for E = e^{x/z²}, a = 1 − q, b = q e^{−1/2z²}.
+  // Where the loss is ℓ: b E² + a (1 − e^ℓ) E − e^ℓ b = 0 for E = e^{x/z²}, a = 1 − q, b = q e^{−1/2z²}. Its solution is
+  // E = e^{ℓ/2} (k + √(k² + 1)) with k = (a/b) sinh(ℓ/2).
   [[nodiscard]] double place(double l) const {
     if (std::isinf(l)) return l;
     if (l < 0) return -place(-l);
-    const double half = (1 - q_) / q_ * std::exp(0.5 / (z_ * z_)) * std::expm1(std::min(l, 700.0)) / 2;
-    const double growth = std::exp(std::min(l, 700.0));
-    return z_ * z_ * std::log(half + std::sqrt(half * half + growth));
+    const double log_odds = std::log((1 - q_) / q_) + 0.5 / (z_ * z_);
+    // For a large k, asinh k = ln 2k, and 2 sinh(ℓ/2) = e^{ℓ/2} (1 − e^−ℓ).
+    const double log_2k = log_odds + l / 2 + std::log(-std::expm1(-l));
+    const double turn = log_2k > 80 ? log_2k : std::asinh(std::exp(log_odds) * std::sinh(std::min(l, 1000.0) / 2));
+    return z_ * z_ * (l / 2 + turn);
   }
 
   double q_;
@@ -308,13 +370,17 @@ std::unique_ptr<LossLaw> gaussian_law(double mu) { return std::make_unique<Gauss
 
 std::unique_ptr<LossLaw> laplace_law(double epsilon) { return std::make_unique<LaplaceLaw>(epsilon); }
 
-std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes) { return std::make_unique<FiniteLaw>(outcomes); }
+std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes) { return FiniteLaw::of(outcomes); }
 
 std::unique_ptr<LossLaw> epsilon_delta_law(double epsilon, double delta) {
   const double rest = 1 - delta;
   const double high = rest / (1 + std::exp(-epsilon));
   const double low = high * std::exp(-epsilon);
-  return finite_law({{delta, 0}, {high, low}, {low, high}, {0, delta}});
+  // Losses are ±ε exactly.
+  std::vector<FiniteLaw::Atom> atoms = {{epsilon, {high, low}, kRounding, kRounding},
+                                        {-epsilon, {low, high}, kRounding, kRounding}};
+  if (delta > 0) atoms.push_back({std::numeric_limits<double>::lowest(), {0, delta}, kRounding, kRounding});
+  return std::make_unique<FiniteLaw>(std::move(atoms), delta, 0, 0);
 }
 
 std::unique_ptr<LossLaw> discrete_laplace_law(double scale, double shift) {
@@ -322,17 +388,31 @@ std::unique_ptr<LossLaw> discrete_laplace_law(double scale, double shift) {
 }
 
 std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift) {
-  // 36 standard deviations on both sides of both centres hold all but e^-640.
-  const double reach = std::ceil(36 * sigma) + 1;
-  std::vector<Outcome> outcomes;
+  // 36 standard deviations on both sides of both centres hold all but 2 e^-648 < 1e-281: the law is subgaussian.
+  const auto reach = static_cast<std::int64_t>(std::ceil(36 * sigma)) + 1;
+  const double s2 = sigma * sigma;
+  const auto weight = [&](double x) { return std::exp(-x * x / (2 * s2)); };
+  // From small weights to large ones, and with what additions round off.
   double total = 0;
-  const auto weight = [&](double x) { return std::exp(-x * x / (2 * sigma * sigma)); };
-  const auto reach_steps = static_cast<std::int64_t>(reach);
-  for (std::int64_t x = -reach_steps; x <= reach_steps; ++x) total += weight(static_cast<double>(x));
-  for (std::int64_t x = -reach_steps; x <= reach_steps + static_cast<std::int64_t>(shift); ++x) {
-    outcomes.push_back({weight(static_cast<double>(x)) / total, weight(static_cast<double>(x) - shift) / total});
+  double carry = 0;
+  for (std::int64_t x = reach; x >= 0; --x) {
+    const double term = (x == 0 ? 1 : 2) * weight(static_cast<double>(x));
+    const double next = total + term;
+    carry += total >= term ? (total - next) + term : (term - next) + total;
+    total = next;
   }
-  return finite_law(std::move(outcomes));
+  total += carry;
+  std::vector<FiniteLaw::Atom> atoms;
+  double largest = 0;
+  for (std::int64_t k = -reach; k <= reach + static_cast<std::int64_t>(shift); ++k) {
+    const auto x = static_cast<double>(k);
+    const double y = x - shift;
+    const double loss = shift * (shift - 2 * x) / (2 * s2);
+    const auto rounding = [&](double at) { return 0x1p-51 * (8 + at * at / (2 * s2)); };
+    atoms.push_back({loss, {weight(x) / total, weight(y) / total}, rounding(x), rounding(y)});
+    largest = std::max(largest, std::fabs(loss));
+  }
+  return std::make_unique<FiniteLaw>(std::move(atoms), 0, 0x1p-50 * largest, 1e-281);
 }
 
 std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove) {
@@ -348,36 +428,43 @@ std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier) {
 }
 
 Interval single_delta(const LossLaw& law, double epsilon) {
-  const Masses m = law.masses(epsilon, kInfinity);
-  const double infinite = law.infinite_mass();
-  const double p = m.p + infinite;
-  const double q = m.q > 0 ? std::exp(epsilon + std::log(m.q)) : 0;
-  const double q_error = (m.q_error > 0 ? std::exp(epsilon + std::log(m.q_error)) : 0) + q * kRounding * (4 + epsilon);
-  const double error = m.p_error + q_error + p * kRounding;
-  return {std::clamp(p - q - error, 0.0, 1.0), std::clamp(p - q + error, 0.0, 1.0)};
+  // Every event A has P(A) − e^ε Q(A) ≤ δ(ε). This one holds { L > ε }, and nothing below ε by more than 3η: then it falls
+  // short of δ(ε) by 4ηP(A) at most.
+  const double eta = law.loss_error(epsilon * (1 + 1e-9) + 1e-9) + 0x1p-52 * epsilon;
+  const Masses m = law.masses(epsilon - 2 * eta, kInfinity);
+  const double p = m.p + law.infinite_mass();
+  const auto scaled = [&](double mass) { return mass > 0 ? std::exp(epsilon + std::log(mass)) : 0; };
+  const double q = scaled(m.q);
+  const double q_error =
+      scaled(m.q_error) * (1 + 1e-9) + (m.q > 0 ? q * kRounding * (4 + epsilon + std::fabs(std::log(m.q))) : 0);
+  const double p_error = m.p_error + p * kRounding;
+  const double lower = p - p_error - (q + q_error);
+  const double upper = p + p_error + 4 * eta * p - (q_error < q ? q - q_error : 0);
+  return {lower > 0 ? std::min(1.0, lower) : 0, upper <= 1 ? std::max(0.0, upper) : 1};
 }
 
 Interval single_epsilon(const LossLaw& law, double log_delta) {
+  // ln δ comes from callers that round it, or that round δ by up to 2^-50 of itself before.
+  const double slack = 0x1p-48 * (1 + std::fabs(log_delta));
   const double delta = std::exp(log_delta);
-  // Both bounds fall with ε: the smallest ε where the upper one is small enough, the largest where the lower one is not.
+  // An ε where `is_above` holds and a larger one where it does not, as close as numbers go.
   const auto solve = [&](auto&& is_above) {
-    if (!is_above(0.0)) return 0.0;
-    double low = 0;
-    double high = 1e-12;
-    while (is_above(high)) {
-      low = high;
-      high *= 2;
-      if (high > 1e9) return kInfinity;
+    Interval at{0, 0};
+    if (!is_above(0.0)) return at;
+    at.upper = 1e-12;
+    while (is_above(at.upper)) {
+      at.lower = at.upper;
+      at.upper *= 2;
+      if (at.upper > 1e15) return Interval{at.lower, kInfinity};
     }
-    for (int i = 0; i < 200 && high - low > 1e-15 * high; ++i) {
-      const double middle = low + (high - low) / 2;
-      (is_above(middle) ? low : high) = middle;
+    for (int i = 0; i < 200 && at.upper - at.lower > 1e-15 * at.upper; ++i) {
+      const double middle = at.lower + (at.upper - at.lower) / 2;
+      (is_above(middle) ? at.lower : at.upper) = middle;
     }
-    return high;
+    return at;
   };
-  const double upper = solve([&](double e) { return single_delta(law, e).upper > delta * (1 - 0x1p-50); });
-  const double lower = solve([&](double e) { return single_delta(law, e).lower > delta * (1 + 0x1p-50); });
-  return {std::max(0.0, lower * (1 - 1e-14)), upper};
+  return {solve([&](double e) { return single_delta(law, e).lower > delta * (1 + slack); }).lower,
+          solve([&](double e) { return !(single_delta(law, e).upper <= delta * (1 - slack)); }).upper};
 }
 
 }  // namespace noisefloor

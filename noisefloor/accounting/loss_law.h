@@ -26,8 +26,12 @@ class LossLaw {
   LossLaw& operator=(const LossLaw&) = delete;
   virtual ~LossLaw() = default;
 
-  // Of { from < L ≤ to }. For every partition into such intervals each atom is counted once.
+  // Of { from < L ≤ to }. For every partition into such intervals each outcome is counted once; next to an end of an
+  // interval, in the one or in the other: as if its loss were wrong by loss_error() at most.
   [[nodiscard]] virtual Masses masses(double from, double to) const = 0;
+
+  // For ends that are finite and at most `largest` in size. Grows by 2^-50 of that, or less.
+  [[nodiscard]] virtual double loss_error(double /*largest*/) const { return 0; }
 
   // P(L = ∞): what has probability 0 under Q.
   [[nodiscard]] virtual double infinite_mass() const { return 0; }
@@ -45,7 +49,7 @@ class LossLaw {
 // A Laplace mechanism with noise multiplier 1/ε. Both directions are alike.
 [[nodiscard]] std::unique_ptr<LossLaw> laplace_law(double epsilon);
 
-// Finitely many outcomes, each with its probabilities under P and Q (which add up to 1, or less by rounding).
+// Finitely many outcomes, each with its probabilities under P and Q, both to a few units in the last place (2^-49 of them).
 struct Outcome {
   double p;
   double q;

@@ -32,8 +32,9 @@ class TransformOnLine {
   // About how many operations one node of evaluate() costs, if nodes reach up to y.
   [[nodiscard]] virtual double cost(double y) const = 0;
 
-  // ln φ(c) is within `log_moment_error` of `log_moment`, and φ(c + iyₙ)/φ(c) − 1 at yₙ = h, 2h, …, Nh is within
-  // `errors[n]` of `ratios[n]`; both aim at `tolerance`.
+  // ln φ(c) is within `log_moment_error` of `log_moment`, but for 2^-51 of itself, and φ(c + iyₙ)/φ(c) − 1 at yₙ = h, 2h,
+  // …, Nh is within `errors[n]` of `ratios[n]`; both aim at `tolerance`. Errors are infinite where nothing
+  // is known.
   struct Values {
     double log_moment;
     double log_moment_error;
@@ -48,7 +49,7 @@ class LossTransform {
 
   [[nodiscard]] virtual MomentEstimate estimate(double c) const = 0;
 
-  // The largest loss, or infinity.
+  // Not below the largest loss; or infinity.
   [[nodiscard]] virtual double max_loss() const = 0;
 
   // The same law without its largest losses, of probability `mass` at most. A tail that matters for no δ above `mass` can

@@ -112,6 +112,8 @@ struct Parts {
   std::vector<DpEvent> events;                                  // all of it once more, for Rényi divergences
   double extra_epsilon = 0;                                     // to be added to upper bounds
   double extra_delta = 0;
+  double grid_epsilon = 0;  // the part of extra_epsilon by which discrete Gaussians differ from continuous ones
+  double grid_delta = 0;    // and what they differ by otherwise: it enters δ times e^ε (gaussian_on_a_grid.md, (6))
   bool bounded_range = false;  // Rényi divergences may do better than the laws
   bool too_many = false;       // more repetitions than are counted exactly
 
@@ -280,7 +282,8 @@ class Reader {
     if (ratio > 1e-140L) parts_.mu_squared_below += count * ratio * ratio / (1 + 16.0L / sigma / sigma) * (1 - 1e-12L);
     parts_.count_up(parts_.gaussians, count);
     parts_.extra_epsilon += count * close.epsilon;
-    parts_.extra_delta += count * close.delta;
+    parts_.grid_epsilon += count * close.epsilon * (1 + 1e-12);
+    parts_.grid_delta += count * close.delta * (1 + 1e-12);
     return success();
   }
   Result<void> add(const DiscreteLaplaceEvent& e, const DpEvent& /*event*/, double count) {
@@ -422,6 +425,8 @@ void Reader::merge(Parts& target, const Parts& other) {
   target.shuffled.insert(target.shuffled.end(), other.shuffled.begin(), other.shuffled.end());
   target.extra_epsilon += other.extra_epsilon;
   target.extra_delta += other.extra_delta;
+  target.grid_epsilon += other.grid_epsilon;
+  target.grid_delta += other.grid_delta;
   target.bounded_range = target.bounded_range || other.bounded_range;
   target.too_many = target.too_many || other.too_many;
 }
@@ -494,8 +499,13 @@ Result<void> Reader::add(const FixedSizeSampledEvent& e, const DpEvent& event, d
   const double q = static_cast<double>(e.sample_size.value()) / static_cast<double>(e.population.value());
   std::vector<double> key = {9, q};
   key.insert(key.end(), leaf->first.begin(), leaf->first.end());
-  add_law(std::move(key), count,
-          [&] { return symmetric(fixed_size_law(leaf->second.remove.above, q), amplified(q, leaf->second.pure)); });
+  add_law(std::move(key), count, [&] {
+    // From below: the other record is as good as none, and every step has the same of the two sampled pairs.
+    const LawPtr& one = leaf->second.remove.above;
+    const LawPtr above = fixed_size_law(one, q);
+    return Leaf{
+        {above, sampled_law(one, q, true)}, {above, sampled_law(one, q, false)}, amplified(q, leaf->second.pure)};
+  });
   parts_.extra_delta += count * inner.parts.extra_delta;
   return success();
 }
@@ -1079,8 +1089,11 @@ class Extras {
 
   // The laws get a share of δ and each of the others an equal part of the rest. +∞ where this way gives none.
   [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits, Neighbours which) const {
-    const double available = (delta - parts_.extra_delta - spent_) * (1 - 0x1p-48);
-    const bool whole = parts_.extra_delta == 0 && size() == 0;
+    // If the continuous law is (ε₀, δ₀)-DP, the one on the grid has δ = e^grid (δ₀ + e^ε₀ tail), for which 1e-9 is kept.
+    const bool grid = parts_.grid_delta > 0;
+    const double available =
+        (delta * (grid ? 1 - 1e-9 : 1) - parts_.extra_delta - spent_) * (1 - 0x1p-48) * std::exp(-parts_.grid_epsilon);
+    const bool whole = parts_.extra_delta == 0 && !grid && size() == 0;
     if (!whole && !(available > 0)) return kInfinity;
     double best = kInfinity;
     for (double split : splits) {
@@ -1092,6 +1105,7 @@ class Extras {
         if (!part.has_value() || part.value().value() <= 0) continue;
         NF_TRY(const double laws, epsilon_above(parts_, part.value(), which, size() > 0 || which != Neighbours::kBoth));
         sum += laws;
+        if (grid && !(std::exp(laws + parts_.grid_epsilon) * parts_.grid_delta <= 0.9e-9 * delta)) continue;
       }
       if (size() > 0) sum += others((1 - split) * available / static_cast<double>(size()));
       best = std::min(best, sum * (1 + 0x1p-48));
@@ -1287,7 +1301,7 @@ Result<Interval> pld_epsilon(const DpEvent& event, Adjacency adjacency, Delta de
   NF_TRY(const Bounds bounds, Bounds::of(event, adjacency, tree));
   Interval found{0, kInfinity};
   const bool laws_are_all = tree.parts.has_laws_only() && tree.replaced.is_empty() && tree.parts.extra_epsilon == 0 &&
-                            tree.parts.extra_delta == 0;
+                            tree.parts.extra_delta == 0 && tree.parts.grid_delta == 0;
   if (laws_are_all) {
     NF_TRY(found, epsilon_of(tree.parts, delta));
   } else {
@@ -1334,7 +1348,8 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
     const double less = (epsilon.value() - parts.extra_epsilon) * (1 - 0x1p-50);
     NF_TRY(const Interval laws, delta_of(parts, PrivacyLoss::make(less).value()));
     // The laws that have no law above are in extra_epsilon.
-    found.upper = std::min(1.0, (laws.upper + parts.extra_delta) * (1 + 0x1p-50));
+    const double on_grid = std::exp(parts.grid_epsilon) * (laws.upper + std::exp(less) * parts.grid_delta);
+    found.upper = std::min(1.0, (on_grid + parts.extra_delta) * (1 + 0x1p-48));
   }
   const bool narrow = found.upper - found.lower <= 1e-5 * found.upper;
   if (bounds.has_renyi() && (!alone || parts.extra_epsilon > 0 || parts.bounded_range || !narrow)) {

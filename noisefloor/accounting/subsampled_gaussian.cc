@@ -11,8 +11,21 @@ namespace noisefloor {
 namespace {
 
 constexpr double kPi = std::numbers::pi;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Integrands that need more are left to others.
 constexpr std::size_t kMaxPoints = 20'000;
+// Roundings are counted in units of this.
+constexpr double kUnit = 0x1p-50;
+
+// Numbers whose small multiples are exact: x > 0 with 24 significant bits, rounded down and up.
+double short_below(double x) {
+  const int exponent = std::ilogb(x) - 23;
+  return std::ldexp(std::floor(std::ldexp(x, -exponent)), exponent);
+}
+double short_above(double x) {
+  const int exponent = std::ilogb(x) - 23;
+  return std::ldexp(std::ceil(std::ldexp(x, -exponent)), exponent);
+}
 
 // P(N(0, 1) > x), not below the true value.
 double normal_tail_up(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2) * (1 + 1e-12) + 1e-300; }
@@ -28,7 +41,7 @@ struct Law {
   // φ(s) integrates n₀ w^κ with κ = 1 + s (remove) or −s (add); this is its real part.
   [[nodiscard]] double kappa() const { return direction == Direction::kRemove ? 1 + c : -c; }
   [[nodiscard]] double exponent(double x) const { return (2 * x - 1) / (2 * sigma * sigma); }
-  // ln w(x), to a few units in the last place, relatively where it is small.
+  // ln w(x), within loss_rounding(x) units.
   [[nodiscard]] double log_w(double x) const {
     const double u = exponent(x);
     if (u > 700) return u + std::log(q);
@@ -39,6 +52,16 @@ struct Law {
   [[nodiscard]] double share(double x) const {
     const double u = exponent(x);
     return u > 0 ? q / ((1 - q) * std::exp(-u) + q) : q * std::exp(u) / ((1 - q) + q * std::exp(u));
+  }
+  // Roundings of ln w at x, in units. They include those of a quadrature point x itself: the last bit of it, or the last
+  // two of its distance from the middle of a panel that is σ² wide or less.
+  [[nodiscard]] double loss_rounding(double x, double loss) const {
+    return 1.5 * std::fabs(loss) + share(x) * (std::fabs(exponent(x)) + std::fabs(x) / (sigma * sigma) + 1) / 2;
+  }
+  // Those of ln(n₀ w^κ), hence of n₀ w^κ relatively; also of p, and of the share.
+  [[nodiscard]] double tilted_rounding(double x, double loss) const {
+    return 3 + std::fabs(std::log(sigma)) + x * x / (sigma * sigma) + std::fabs(exponent(x)) * 0.5 +
+           (1 + c) * (loss_rounding(x, loss) + 0.5 * std::fabs(loss));
   }
   // ln of the density of N(0, σ²).
   [[nodiscard]] double log_normal(double x) const {
@@ -65,37 +88,41 @@ struct Law {
   }
 };
 
-// The tail of amplitude · N(mean, σ²) beyond a distance of `far` (in σ) and one term of its sum.
-double gaussian_tail(double log_amplitude, double far, double step_in_sigma) {
+// The tail of e^log_amplitude · N(mean, σ²) beyond `end`, on the side of it where the mean is not, and one term of its
+// sum. `size` is that of the numbers that went into the amplitude.
+double gaussian_tail(double log_amplitude, double size, double end, double mean, double sigma, double step) {
+  const double far = std::fabs(end - mean) / sigma;
+  const double rounding = kUnit * (size + far * (std::fabs(end) + std::fabs(mean)) / sigma);
   const double density = std::exp(-far * far / 2) / std::sqrt(2 * kPi) * (1 + 1e-12);
-  return std::exp(log_amplitude) * (normal_tail_up(far) + std::max(0.0, step_in_sigma) * density) * (1 + 1e-9);
+  return std::exp(log_amplitude + rounding) * (normal_tail_up(far) + std::max(0.0, step / sigma) * density) *
+         (1 + 1e-9);
 }
 
 double Law::left_tail(double lower, double step) const {
-  const double k = kappa();
   const double s2 = sigma * sigma;
-  if (direction == Direction::kRemove) {
-    // w ≤ 1 for x ≤ ½, and w ≤ 1 − q + q e^u always: use the first.
-    if (lower > 0.5) return std::numeric_limits<double>::infinity();
-    return gaussian_tail(0, -lower / sigma, step / sigma);
-  }
+  if (lower > 0) return kInfinity;
+  // w ≤ 1 for x ≤ ½.
+  if (direction == Direction::kRemove) return gaussian_tail(0, 0, lower, 0, sigma, step);
   // w^−c ≤ (1 − q)^−c, and w^−c ≤ q^−c e^−cu, which is a Gaussian around −c.
-  const double flat = gaussian_tail(k * std::log1p(-q), -lower / sigma, step / sigma);
-  const double around = -lower - c;
-  if (around <= 0) return flat;
-  return std::min(flat, gaussian_tail(-c * std::log(q) + c * (c + 1) / (2 * s2), around / sigma, step / sigma));
+  const double log_rest = -c * std::log1p(-q);
+  const double flat = gaussian_tail(log_rest, log_rest, lower, 0, sigma, step);
+  if (lower >= -c) return flat;
+  const double log_odds = -c * std::log(q);
+  const double log_peak = c * (c + 1) / (2 * s2);
+  return std::min(flat, gaussian_tail(log_odds + log_peak, log_odds + log_peak, lower, -c, sigma, step));
 }
 
 double Law::right_tail(double upper, double step) const {
-  if (upper < 0.5) return std::numeric_limits<double>::infinity();
+  if (upper < 0.5) return kInfinity;
   const double s2 = sigma * sigma;
-  if (direction == Direction::kAdd) return gaussian_tail(0, upper / sigma, step / sigma);
+  if (direction == Direction::kAdd) return gaussian_tail(0, 0, upper, 0, sigma, step);
   // Beyond `upper`, w ≤ e^u (q + (1 − q) e^−u(upper)): a Gaussian around 1 + c.
   const double k = kappa();
-  const double around = upper - k;
-  if (around <= 0) return std::numeric_limits<double>::infinity();
-  const double log_factor = std::log(q + (1 - q) * std::exp(-exponent(upper)));
-  return gaussian_tail(k * log_factor + k * (k - 1) / (2 * s2), around / sigma, step / sigma);
+  if (upper <= k) return kInfinity;
+  const double log_factor = k * std::log(q + (1 - q) * std::exp(-exponent(upper)));
+  const double log_peak = k * (k - 1) / (2 * s2);
+  return gaussian_tail(log_factor + log_peak, std::fabs(log_factor) + log_peak + k * (1 + exponent(upper)), upper, k,
+                       sigma, step);
 }
 
 Law::Window Law::window(double mass, double step) const {
@@ -128,11 +155,14 @@ double Law::outside(Window window, double step) const {
 // Cells between coarse points, with certified bounds of the integrand on each: for the decay and for quadrature errors.
 struct Cells {
   double width;
+  double outside;             // a bound of the integrals of n₀ w^κ and of p outside, but for what is cut off
+  double log_slack = 0;       // roundings of the logarithms below
   bool cut;                   // whether the integral ends at x_max: more than 1e-25 of it lies beyond
   std::size_t inside;         // how many cells there are up to the end of the integral; the others are beyond x_max
   std::vector<double> x;      // edges
   std::vector<double> log_w;  // at the edges
-  std::vector<double> share;  // at the edges
+  std::vector<double> loss_slack;  // its roundings
+  std::vector<double> share;       // at the edges
   std::vector<double> log_tilted;  // ln(n₀ w^κ) = ln(p e^{cL}) at the edges
   std::vector<double> log_mass;    // the larger of that and ln p
 };
@@ -141,6 +171,8 @@ Cells make_cells(const Law& law, double scale) {
   const Law::Window window = law.window(1e-25 * scale, 0);
   Cells cells;
   cells.cut = window.upper > law.x_max;
+  cells.outside =
+      cells.cut ? law.left_tail(window.lower, 0) + law.untilted().left_tail(window.lower, 0) : law.outside(window, 0);
   const double upper = std::min(window.upper, law.x_max);
   // Second-order bounds on a cell lose at most the exponent width² · |κ| r(1 − r)/8σ⁴: keep that small.
   const double s2 = law.sigma * law.sigma;
@@ -152,6 +184,8 @@ Cells make_cells(const Law& law, double scale) {
     const double x = window.lower + cells.width * static_cast<double>(i);
     cells.x.push_back(x);
     cells.log_w.push_back(law.log_w(x));
+    cells.loss_slack.push_back(kUnit * law.loss_rounding(x, cells.log_w.back()));
+    cells.log_slack = std::max(cells.log_slack, kUnit * law.tilted_rounding(x, cells.log_w.back()));
     cells.share.push_back(law.share(x));
     cells.log_tilted.push_back(law.log_normal(x) + law.kappa() * cells.log_w.back());
     cells.log_mass.push_back(
@@ -165,6 +199,8 @@ struct Point {
   double x;
   double weight;
 };
+
+using Gauss = boost::math::quadrature::gauss<double, 20>;
 
 // A part of the loss's tilted law that is uniform: nested intervals below the density.
 struct Layer {
@@ -235,15 +271,16 @@ void OnLine::find_layers() {
     const double r = cells_.share[i + 1];
     const double bend = cells_.width * cells_.width / (8 * s2 * s2);
     const double sag = b > 0 ? b * bend * std::min(0.25, r) : 0;
-    density[i] = std::exp(std::min(log_density(i), log_density(i + 1)) - sag) * (1 - 1e-9);
-    length[i] = std::fabs(cells_.log_w[i + 1] - cells_.log_w[i]) * (1 - 1e-9);
+    density[i] = std::exp(std::min(log_density(i), log_density(i + 1)) - sag - 2 * cells_.log_slack) * (1 - 1e-9);
+    length[i] = std::max(0.0, std::fabs(cells_.log_w[i + 1] - cells_.log_w[i]) * (1 - 1e-9) -
+                                  2 * (cells_.loss_slack[i] + cells_.loss_slack[i + 1]));
     if (!std::isfinite(density[i]) || cells_.share[i] < 1e-280) density[i] = 0;
     // An upper bound of the moment: the chord of the convex part is above it, the concave one exceeds its own by `bow`.
     const double bow =
         cells_.width * cells_.width / (8 * s2) + (law_.kappa() < 0 ? law_.c * bend * std::min(0.25, r) : 0);
     moment += cells_.width * std::exp(std::max(cells_.log_tilted[i], cells_.log_tilted[i + 1]) + bow);
   }
-  moment_up_ = moment * (1 + 1e-9) + 1e-24;
+  moment_up_ = moment * std::exp(cells_.log_slack) * (1 + 1e-9) + cells_.outside;
   // The largest unimodal function below the density: running minima away from the mode. Grow an interval from the mode
   // by the higher neighbour; each fall in height leaves a layer.
   const auto mode = static_cast<std::size_t>(std::max_element(density.begin(), density.end()) - density.begin());
@@ -272,13 +309,13 @@ double OnLine::quadrature_error(double step, double y, double enough) const {
   const double s2 = law_.sigma * law_.sigma;
   const double growth = s2 + (law_.direction == Direction::kAdd ? law_.c / 4 : 0);
   const double theta_max = std::min(1.0, 2 * kPi * s2 / step / growth);
-  double best = std::numeric_limits<double>::infinity();
+  double best = kInfinity;
   const auto attempt = [&](double theta, double limit) {
     if (best > enough) best = std::min(best, quadrature_error(step, y, theta, limit));
   };
-  attempt(theta_max, y > 0 ? 4.0 : std::numeric_limits<double>::infinity());
+  attempt(theta_max, y > 0 ? 4.0 : kInfinity);
   if (y > 0) {
-    for (double theta : {1.0, 0.4}) attempt(theta * theta_max, std::numeric_limits<double>::infinity());
+    for (double theta : {1.0, 0.4}) attempt(theta * theta_max, kInfinity);
   }
   return best;
 }
@@ -302,16 +339,17 @@ double OnLine::quadrature_error(double step, double y, double theta_max, double 
     const double turn = std::min(limit, y * theta_at(cells_.share[i]) * std::min(1.0, r / cosine));
     const double log_mass = std::max(cells_.log_mass[i], cells_.log_mass[i + 1]) + bow;
     const double exponent = log_mass + worst_swell + turn - 2 * kPi * theta * s2 / step;
+    // What is left out here is below e^-100 times the length of the window, over the smallest of these divisors.
     if (exponent > -100) error += std::exp(exponent) / -std::expm1(-2 * kPi * theta * s2 / step);
   }
-  error = cells_.width * error + 1e-30;  // what was left out is below e^-80 times the range
-  // Beyond the window the mass is below 1e-25 on each side, for both terms of e^{sL} − 1.
-  const double theta = theta_at(1);
+  const double fall = 2 * kPi * theta_at(1) * s2 / step;
+  const double cells = static_cast<double>(cells_.inside);
+  error = cells_.width * (error * std::exp(cells_.log_slack) + cells * 1e-43 / -std::expm1(-fall));
+  // Beyond the window.
   const double turn = std::min(limit, y * theta_max);
-  const double outside = 4e-25 * scale_ * std::exp(worst_swell + turn - 2 * kPi * theta * s2 / step) /
-                         -std::expm1(-2 * kPi * theta * s2 / step);
+  const double outside = cells_.outside * std::exp(worst_swell + turn - fall) / -std::expm1(-fall);
   // √(1 + η′²) ≤ √2 as |η′| ≤ θ ≤ 1; twice for both sides of the line, and twice for e^{sL} and 1.
-  return 4 * std::numbers::sqrt2 * (error + outside);
+  return 4 * std::numbers::sqrt2 * (error + outside) * (1 + 1e-9);
 }
 
 double OnLine::quadrature_step(double y, double tolerance) const {
@@ -331,38 +369,41 @@ double OnLine::quadrature_step(double y, double tolerance) const {
 }
 
 OnLine::Rule OnLine::trapezoid(double y, double tolerance) const {
-  const double step = quadrature_step(y, tolerance);
+  // Points are whole multiples of a step with few bits: they are exact.
+  const double step = short_below(quadrature_step(y, tolerance));
   const Law::Window window = law_.window(tolerance / 2, step);
+  const double first = std::floor(window.lower / step);
+  const double last = std::ceil(window.upper / step);
+  if (!(last - first < 4e6 && std::fabs(first) < 0x1p28 && std::fabs(last) < 0x1p28)) return {{}, kInfinity};
   Rule rule{{}, quadrature_error(step, y, tolerance) + law_.outside(window, step)};
-  const auto count = static_cast<std::size_t>(std::ceil((window.upper - window.lower) / step)) + 1;
+  const auto count = static_cast<std::size_t>(last - first) + 1;
   rule.points.reserve(count);
-  for (std::size_t j = 0; j < count; ++j) {
-    rule.points.push_back({window.lower + step * static_cast<double>(j), step});
-  }
+  for (std::size_t j = 0; j < count; ++j) rule.points.push_back({step * (first + static_cast<double>(j)), step});
   return rule;
 }
 
 // Gauss-Legendre panels up to x_max, each as wide as its error allows.
 OnLine::Rule OnLine::panels(double y, double tolerance) const {
+  // From x_max down, by a power of two: the middles are exact, as x_max has few bits.
   const Law::Window window = law_.window(tolerance / 2, 0);
-  Rule rule{{}, law_.left_tail(window.lower, 0) + law_.untilted().left_tail(window.lower, 0)};
-  const double range = law_.x_max - window.lower;
-  const double width = 2 * std::min(law_.sigma * law_.sigma, law_.sigma);
-  const auto count = static_cast<std::size_t>(std::ceil(range / width));
-  const double half = range / static_cast<double>(2 * count);
-  for (std::size_t k = 0; k < count; ++k) {
-    const double middle = window.lower + half * static_cast<double>(2 * k + 1);
-    add_panel(middle, half, y, tolerance / range, rule);
+  const double half = std::exp2(std::floor(std::log2(std::min(law_.sigma * law_.sigma, law_.sigma))));
+  const double count = std::ceil((law_.x_max - window.lower) / (2 * half));
+  if (!(20 * count < kMaxPoints)) return {{}, kInfinity};
+  const double range = 2 * half * count;
+  const double lower = law_.x_max - range;
+  Rule rule{{}, law_.left_tail(lower, 0) + law_.untilted().left_tail(lower, 0)};
+  for (double k = 1; k < 2 * count && std::isfinite(rule.error); k += 2) {
+    add_panel(law_.x_max - half * k, half, y, tolerance / range, rule);
   }
   return rule;
 }
 
 // The error of N points is at most half · 64/15 M ρ^{2−2N}/(1 − ρ^−2), with M the maximum of |G| on the ellipse whose
-// half-axes add up to half · ρ (Trefethen 2013, Theorem 19.3). It lies in the strip |Im x| ≤ θσ²: bounds as above.
+// half-axes add up to half · ρ (Trefethen 2013, Theorem 19.3). It lies in the strip |Im x| ≤ θσ²: bounds as above. Only
+// for removing: adding has a bounded loss, and nothing is cut off.
 void OnLine::add_panel(double middle, double half, double y, double tolerance, Rule& rule) const {
-  using Gauss = boost::math::quadrature::gauss<double, 20>;
   const double s2 = law_.sigma * law_.sigma;
-  double best = std::numeric_limits<double>::infinity();
+  double best = kInfinity;
   for (double rho : {8.0, 4.0, 2.5, 1.7}) {
     const double theta = half * (rho - 1 / rho) / 2 / s2;
     const double reach = half * (rho + 1 / rho) / 2;
@@ -373,7 +414,7 @@ void OnLine::add_panel(double middle, double half, double y, double tolerance, R
     const double to = (middle + reach - first) / cells_.width;
     const std::size_t last = cells_.x.size() - 1;
     if (to > static_cast<double>(last)) continue;
-    double log_mass = -std::numeric_limits<double>::infinity();
+    double log_mass = -kInfinity;
     for (auto k = static_cast<std::size_t>(from); k <= std::min(static_cast<std::size_t>(to) + 1, last); ++k) {
       log_mass = std::max(log_mass, cells_.log_mass[k]);
     }
@@ -381,10 +422,11 @@ void OnLine::add_panel(double middle, double half, double y, double tolerance, R
     const double turn = y * theta * std::min(1.0, r / std::cos(theta));
     const double bow = cells_.width * cells_.width / (8 * s2);
     const double log_error = log_mass + bow + theta * theta * s2 / 2 + turn - 38 * std::log(rho);
-    best = std::min(best, 2 * half * 64 / 15 / (1 - 1 / (rho * rho)) * std::exp(log_error) * (1 + 1e-9));
+    best = std::min(best,
+                    2 * half * 64 / 15 / (1 - 1 / (rho * rho)) * std::exp(log_error + cells_.log_slack) * (1 + 1e-9));
   }
   if (rule.points.size() > kMaxPoints) {
-    rule.error = std::numeric_limits<double>::infinity();
+    rule.error = kInfinity;
     return;
   }
   if (best > tolerance * 2 * half && half > 1e-4 * s2) {
@@ -405,35 +447,55 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   const double y_max = h * static_cast<double>(ratios.size());
   const double target = tolerance * scale_ / 4;
   const Rule rule = cells_.cut ? panels(y_max, target) : trapezoid(y_max, target);
-  const double method_error = rule.error;
-  const std::size_t points = rule.points.size();
-  std::vector<double> weight(points);  // times p(x) e^{cL}
-  std::vector<double> loss(points);
+  // An integral that passes over x_max takes in what should be cut off there.
+  const double beyond = !cells_.cut && std::isfinite(law_.x_max) ? law_.right_tail(law_.x_max, 0) : 0;
+  const double method_error = rule.error + beyond;
+
+  // Four sums side by side; points of weight 0 fill them up.
+  constexpr std::size_t lanes = 4;
+  const std::size_t points = (rule.points.size() + lanes - 1) / lanes * lanes;
+  std::vector<double> weight(points, 0.0);  // times p(x) e^{cL}
+  std::vector<double> loss(points, 0.0);
   const double sign = law_.direction == Direction::kRemove ? 1 : -1;
-  double moment_minus_one = cells_.cut ? -law_.lost_mass() : 0;
-  // Roundings, in units of 2^-50: of the sum for φ(c) − 1, and of that of weight (e^{iyL} − 1), divided by y.
-  double moment_rounding = std::fabs(moment_minus_one);
+  const double lost = cells_.cut ? law_.lost_mass() : 0;
+  double moment_minus_one = -lost;
+  double carry = 0;
+  // Roundings, in units: of the sum for φ(c) − 1, and of that of weight (e^{iyL} − 1), divided by y.
+  double moment_rounding = 0;
   double loss_rounding = 0;
-  for (std::size_t j = 0; j < points; ++j) {
+  const double steps_of_sum = static_cast<double>(points) / (8 * lanes);
+  for (std::size_t j = 0; j < rule.points.size(); ++j) {
     const double x = rule.points[j].x;
     const double l = sign * law_.log_w(x);
     const double log_p = law_.log_normal(x) + (sign > 0 ? l : 0);
     const double p = rule.points[j].weight * std::exp(log_p);
     weight[j] = rule.points[j].weight * std::exp(log_p + law_.c * l);
     loss[j] = l;
-    const double gain = law_.c * l < 1 ? p * std::expm1(law_.c * l) : weight[j] - p;
-    const double size = 4 + x * x / (2 * law_.sigma * law_.sigma) + std::fabs((1 + law_.c) * l);
-    moment_minus_one += gain;
-    moment_rounding += (law_.c * l < 1 ? std::fabs(gain) : weight[j] + p) * size + p * law_.c * std::fabs(l);
-    loss_rounding += weight[j] * std::fabs(l) * (size + 12);
+    const bool small = law_.c * l < 1;
+    const double gain = small ? p * std::expm1(law_.c * l) : weight[j] - p;
+    const double next = moment_minus_one + gain;
+    carry += std::fabs(moment_minus_one) >= std::fabs(gain) ? (moment_minus_one - next) + gain
+                                                            : (gain - next) + moment_minus_one;
+    moment_minus_one = next;
+    const double loss_error = law_.loss_rounding(x, l);
+    const double size = law_.tilted_rounding(x, l);
+    moment_rounding += small ? std::fabs(gain) * size + 3 * p * law_.c * loss_error : (weight[j] + p) * size;
+    loss_rounding += weight[j] * (std::fabs(l) * (size + 12 + steps_of_sum) + loss_error);
   }
-  moment_rounding *= 0x1p-50 * 1.01;
-  loss_rounding *= 0x1p-50 * 1.01;
+  moment_minus_one += carry;
+  moment_rounding = (moment_rounding + std::fabs(moment_minus_one)) * kUnit * 1.01 + lost * 1e-9;
+  loss_rounding *= kUnit * 1.01;
   const double moment_error = method_error + moment_rounding;
   const double moment = 1 + moment_minus_one;
+  const double moment_low = moment - moment_error;
+  if (!(moment_error < 0.5 * moment)) {
+    std::fill(ratios.begin(), ratios.end(), 0.0);
+    std::fill(errors.begin(), errors.end(), kInfinity);
+    return {0, kInfinity};
+  }
 
   // E = e^{iyL} − 1 advances by E ← E e^{ihL} + (e^{ihL} − 1), which keeps it accurate where it is small. Every few
-  // nodes it is computed anew, so that roundings do not add up.
+  // nodes it is computed anew, so that roundings do not add up: they are below 9 units of y|L|.
   constexpr std::size_t fresh = 16;
   std::vector<double> turn_re(points);
   std::vector<double> turn_im(points);
@@ -449,8 +511,8 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   if (!ratios.empty()) set_turn(h, turn_re, turn_im);
   for (std::size_t n = 0; n < ratios.size(); ++n) {
     const double y = h * static_cast<double>(n + 1);
-    double re = 0;
-    double im = 0;
+    double re[lanes] = {};
+    double im[lanes] = {};
     if (n % fresh == 0) {
       set_turn(y, e_re, e_im);
     } else {
@@ -460,46 +522,47 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
         e_re[j] = new_re;
       }
     }
-    for (std::size_t j = 0; j < points; ++j) {
-      re += weight[j] * e_re[j];
-      im += weight[j] * e_im[j];
+    for (std::size_t j = 0; j < points; j += lanes) {
+      for (std::size_t k = 0; k < lanes; ++k) {
+        re[k] += weight[j + k] * e_re[j + k];
+        im[k] += weight[j + k] * e_im[j + k];
+      }
     }
-    ratios[n] = {re / moment, im / moment};
-    errors[n] = (2 * method_error + y * loss_rounding) / moment + std::abs(ratios[n]) * moment_error / moment;
+    ratios[n] = {((re[0] + re[1]) + (re[2] + re[3])) / moment, ((im[0] + im[1]) + (im[2] + im[3])) / moment};
+    const double size = std::abs(ratios[n]);
+    errors[n] = (2 * method_error + y * loss_rounding + size * moment_error) / moment_low * (1 + 1e-9) + kUnit * size;
   }
-  return {std::log1p(moment_minus_one), moment_error / (moment - moment_error)};
+  return {std::log1p(moment_minus_one), moment_error / moment_low};
 }
 
 }  // namespace
 
 SubsampledGaussianTransform::SubsampledGaussianTransform(SamplingRate rate, NoiseMultiplier multiplier,
                                                          Direction direction)
-    : q_(rate.value()),
-      sigma_(multiplier.value()),
-      direction_(direction),
-      x_max_(std::numeric_limits<double>::infinity()) {}
+    : q_(rate.value()), sigma_(multiplier.value()), direction_(direction), x_max_(kInfinity) {}
 
 std::unique_ptr<LossTransform> SubsampledGaussianTransform::truncated(double mass) const {
   auto copy = std::make_unique<SubsampledGaussianTransform>(*this);
   if (direction_ == Direction::kAdd) return copy;  // the loss is bounded as it is
+  // Smaller masses are not normal numbers.
+  const double goal = std::max(mass, 1e-305);
   double low = 0.5;
-  double high = 0.5 + sigma_;
+  double high = 1 + 40 * sigma_;
   const auto lost = [&](double x) { return Law{q_, sigma_, direction_, x, 0}.lost_mass(); };
-  while (lost(high) > mass && high < 1e4 * (sigma_ + 1)) high += sigma_;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < 40; ++i) {
     const double middle = low + (high - low) / 2;
-    (lost(middle) > mass ? low : high) = middle;
+    (lost(middle) > goal ? low : high) = middle;
   }
-  copy->x_max_ = high;
+  copy->x_max_ = short_above(high);
   return copy;
 }
 
 double SubsampledGaussianTransform::lost_mass() const {
-  return std::isfinite(x_max_) ? Law{q_, sigma_, direction_, x_max_, 0}.lost_mass() * (1 + 1e-9) : 0;
+  return std::isfinite(x_max_) ? Law{q_, sigma_, direction_, x_max_, 0}.lost_mass() * (1 + 1e-9) + 1e-320 : 0;
 }
 
 double SubsampledGaussianTransform::max_loss() const {
-  return direction_ == Direction::kRemove ? std::numeric_limits<double>::infinity() : -std::log1p(-q_);
+  return direction_ == Direction::kRemove ? kInfinity : -std::log1p(-q_) * (1 + 0x1p-50);
 }
 
 MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
@@ -512,7 +575,9 @@ MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
   if (peak > 300 && !std::isfinite(x_max_)) return {peak, std::log(q_) + (2 * k - 1) / (2 * s2), 1 / s2};
   const Law::Window window = law.window(1e-13 * std::exp(std::clamp(peak, 0.0, 300.0)), 0);
   const double upper = std::min(window.upper, x_max_);
-  const auto points = static_cast<std::size_t>((upper - window.lower) / std::min(0.6 * sigma_, 1.2 * s2)) + 2;
+  const double needed = (upper - window.lower) / std::min(0.6 * sigma_, 1.2 * s2);
+  if (!(needed < kMaxPoints)) return {kInfinity, 0, 0};
+  const auto points = static_cast<std::size_t>(needed) + 2;
   const double step = (upper - window.lower) / static_cast<double>(points - 1);
   double excess = 0;
   double first = 0;

@@ -40,7 +40,7 @@ Complex product(Complex a, Complex b) {
 
 }  // namespace
 
-double fft_error(std::size_t n) { return 6 * 0x1p-53 * static_cast<double>(std::bit_width(n)) * (1 + 1e-9); }
+double fft_error(std::size_t n) { return 9 * 0x1p-53 * static_cast<double>(std::bit_width(n)) * (1 + 1e-9); }
 
 void fft(std::span<Complex> x) {
   const std::size_t n = x.size();

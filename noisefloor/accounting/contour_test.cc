@@ -1,0 +1,453 @@
+#include "noisefloor/accounting/contour.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/multiprecision/cpp_bin_float.hpp>
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "noisefloor/accounting/gaussian_transform.h"
+#include "noisefloor/accounting/subsampled_gaussian.h"
+
+namespace noisefloor {
+namespace {
+
+using Wide = boost::multiprecision::cpp_bin_float_50;
+
+constexpr double kOperations = 5e6;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr Direction kDirections[] = {Direction::kRemove, Direction::kAdd};
+
+// P(N(0, 1) > x).
+Wide upper_tail(const Wide& x) {
+  static const Wide root = sqrt(Wide(2));
+  return erfc(Wide(x / root)) / 2;
+}
+long double upper_tail(long double x) { return std::erfc(x / std::sqrt(2.0L)) / 2; }
+
+// Steps of the sampled Gaussian, and a Gaussian of μ beside them if μ > 0, by brute force: the last part in closed form,
+// the others by the trapezoid rule over all outcomes.
+template <class Real>
+class Exact {
+ public:
+  Exact(double q, double sigma, Direction direction, int steps, double mu)
+      : q_(q), sigma_(sigma), remove_(direction == Direction::kRemove), steps_(steps), mu_(mu) {}
+
+  Real delta(const Real& epsilon) const { return after(mu_ > 0 ? 0 : 1, epsilon); }
+
+  // Of one step alone: ∫ p e^{cL} (cos yL, sin yL) dx.
+  std::complex<Real> transform(double c, double y) const {
+    using std::cos;
+    using std::exp;
+    using std::sin;
+    Real re = 0;
+    Real im = 0;
+    sum_over_outcomes(step(y), [&](const Real& x) {
+      const Real l = loss(x);
+      const Real size = density(x) * exp(c * l);
+      const Real turn = y * l;
+      re += size * cos(turn);
+      im += size * sin(turn);
+      return size;
+    });
+    return {re * step(y), im * step(y)};
+  }
+
+ private:
+  // From the middle outwards, until terms do not matter.
+  template <class Term>
+  void sum_over_outcomes(const Real& step, Term&& term) const {
+    const Real far = 10 * sigma_ + 1;
+    for (const Real& sign : {Real(1), Real(-1)}) {
+      Real largest = 0;
+      for (Real x = sign > 0 ? Real(0) : Real(-step);; x += sign * step) {
+        const Real t = term(x);
+        if (t > largest) largest = t;
+        if (t <= largest * Real(1e-22L) && sign * x > far) break;
+      }
+    }
+  }
+  // For integrands that are analytic in L and turn with it up to a frequency of y: good to e^-60 for ln w, whose branch
+  // points are πσ² away, and to e^-110 for the noise.
+  Real step(double y) const { return Real(6.28 / ((y + 20) / (sigma_ * sigma_) + 15 / sigma_)); }
+
+  Real after(int done, const Real& epsilon) const {
+    if (done == steps_) return last(epsilon);
+    const Real dx = step(12 / mu_);
+    Real sum = 0;
+    sum_over_outcomes(dx, [&](const Real& x) {
+      const Real term = density(x) * after(done + 1, epsilon - loss(x));
+      sum += term;
+      return term;
+    });
+    return sum * dx;
+  }
+
+  Real last(const Real& epsilon) const {
+    using std::exp;
+    using std::log;
+    const Real lift = exp(epsilon);
+    if (mu_ > 0) {
+      const Real centre = epsilon / mu_;
+      return upper_tail(Real(centre - Real(mu_) / 2)) - lift * upper_tail(Real(centre + Real(mu_) / 2));
+    }
+    const Real level = remove_ ? lift : Real(1 / lift);  // of w
+    if (level <= 1 - q_) return remove_ ? Real(1 - lift) : Real(0);
+    const Real x = Real(sigma_) * sigma_ * log((level - (1 - q_)) / q_) + Real(0.5L);
+    const Real sign = remove_ ? 1 : -1;
+    const Real rest = upper_tail(Real(sign * x / sigma_));
+    const Real mixed = (1 - q_) * rest + q_ * upper_tail(Real(sign * (x - 1) / sigma_));
+    return remove_ ? Real(mixed - lift * rest) : Real(rest - lift * mixed);
+  }
+
+  Real w(const Real& x) const {
+    using std::exp;
+    return 1 - q_ + q_ * exp((2 * x - 1) / (2 * Real(sigma_) * sigma_));
+  }
+  Real loss(const Real& x) const {
+    using std::log;
+    return remove_ ? Real(log(w(x))) : Real(-log(w(x)));
+  }
+  Real density(const Real& x) const {
+    using std::exp;
+    using std::sqrt;
+    static const Real root = sqrt(2 * boost::math::constants::pi<Real>());
+    const Real normal = exp(-x * x / (2 * Real(sigma_) * sigma_)) / (root * sigma_);
+    return remove_ ? Real(normal * w(x)) : normal;
+  }
+
+  Real q_;
+  double sigma_;
+  bool remove_;
+  int steps_;
+  double mu_;
+};
+
+SubsampledGaussianTransform sampled(double q, double sigma, Direction direction) {
+  return {SamplingRate::make(q).value(), NoiseMultiplier::make(sigma).value(), direction};
+}
+
+std::string named(double q, double sigma, Direction direction, double more) {
+  return "q " + std::to_string(q) + " sigma " + std::to_string(sigma) + " and " + std::to_string(more) +
+         (direction == Direction::kRemove ? " remove" : " add");
+}
+
+// Whether the smallest ε with δ(ε) ≤ `delta` lies in the interval, by a δ(ε) that is known.
+template <class Delta>
+bool contains(Interval epsilon, double delta, Delta&& exact) {
+  if (!(epsilon.lower >= 0 && epsilon.upper >= epsilon.lower)) return false;
+  if (epsilon.lower > 0 && exact(epsilon.lower) < delta) return false;
+  return epsilon.upper == kInfinity || exact(epsilon.upper) <= delta;
+}
+
+// The interval holds the true ε, and one that is moved by a little more than its width does not, to either side: so an
+// error of 1e-7 or less would be seen where intervals are as narrow as that.
+template <class Delta>
+void expect_contains(Interval epsilon, double delta, Delta&& exact) {
+  EXPECT_TRUE(contains(epsilon, delta, exact)) << epsilon.lower << " " << epsilon.upper;
+  if (epsilon.lower <= 0 || epsilon.upper == kInfinity) return;
+  const double step = 1.01 * (epsilon.upper - epsilon.lower) + 1e-13 * epsilon.upper;
+  EXPECT_FALSE(contains({epsilon.lower + step, epsilon.upper + step}, delta, exact)) << "a mutant";
+  EXPECT_FALSE(contains({epsilon.lower - step, epsilon.upper - step}, delta, exact)) << "a mutant";
+}
+
+bool is_narrow(Interval epsilon) { return epsilon.upper - epsilon.lower <= 1e-6 * epsilon.upper; }
+
+// --- The transform itself --------------------------------------------------------------------------------------------
+
+TEST(SubsampledGaussianTransform, ErrorsAndDecayAreBounds) {
+  struct Case {
+    double q, sigma, c, h;
+  };
+  double closest = 0;  // how much of an error bound is used
+  for (const auto& [q, sigma, c, h] : std::vector<Case>{{0.01, 1, 8, 0.5},
+                                                        {0.01, 1, 0.02, 0.01},
+                                                        {1e-6, 0.5, 3, 0.2},
+                                                        {0.5, 0.2, 0.7, 0.05},
+                                                        {1 - 1e-9, 0.7, 1.5, 0.3},
+                                                        {0.3, 30, 40, 3},
+                                                        {0.001, 1000, 2000, 1e5},
+                                                        {0.2, 2, 25, 1}}) {
+    for (Direction direction : kDirections) {
+      SCOPED_TRACE(named(q, sigma, direction, c));
+      const auto line = sampled(q, sigma, direction).on_line(c);
+      std::vector<std::complex<double>> ratios(20);
+      std::vector<double> errors(ratios.size());
+      const auto values = line->evaluate(h, 1e-14, ratios, errors);
+      const Exact<Wide> exact(q, sigma, direction, 1, 0);
+      const Wide moment = exact.transform(c, 0).real();
+      EXPECT_LE(abs(log(moment) - values.log_moment), values.log_moment_error + 0x1p-51 * std::fabs(values.log_moment));
+      EXPECT_LT(values.log_moment_error, 1e-9);
+      for (std::size_t n : {std::size_t{0}, std::size_t{15}, std::size_t{19}}) {
+        const double y = h * static_cast<double>(n + 1);
+        const std::complex<Wide> phi = exact.transform(c, y);
+        const Wide re = phi.real() / moment;
+        const Wide im = phi.imag() / moment;
+        const auto off = static_cast<double>(hypot(re - 1 - ratios[n].real(), im - ratios[n].imag()));
+        EXPECT_LE(off, errors[n]);
+        EXPECT_LT(errors[n], 1e-8);
+        closest = std::max(closest, off / errors[n]);
+        EXPECT_LE(hypot(re, im), 1 - line->decay(y));
+      }
+    }
+  }
+  EXPECT_GT(closest, 1e-4);  // the bounds are not out of all proportion
+}
+
+TEST(GaussianTransform, ErrorsAndDecayAreBounds) {
+  for (double mu2 : {1e-12, 0.3, 50.0}) {
+    for (double c : {0.01, 1.0, 300.0}) {
+      const auto line = GaussianTransform(mu2).on_line(c);
+      std::vector<std::complex<double>> ratios(30);
+      std::vector<double> errors(ratios.size());
+      const double h = 0.3 / std::sqrt(mu2);
+      const auto values = line->evaluate(h, 1e-14, ratios, errors);
+      const Wide exact = Wide(c) * (Wide(c) + 1) * mu2 / 2;
+      EXPECT_LE(abs(exact - values.log_moment), values.log_moment_error);
+      for (std::size_t n = 0; n < ratios.size(); ++n) {
+        const Wide y = Wide(h) * static_cast<double>(n + 1);
+        const Wide size = exp(-y * y * mu2 / 2);
+        const Wide turn = y * (2 * Wide(c) + 1) * mu2 / 2;
+        EXPECT_LE(hypot(size * cos(turn) - 1 - ratios[n].real(), size * sin(turn) - ratios[n].imag()), errors[n]);
+        EXPECT_LE(size, 1 - line->decay(static_cast<double>(y)) + 1e-12);
+      }
+    }
+  }
+}
+
+// --- The integral, against brute force -------------------------------------------------------------------------------
+
+TEST(Contour, OneStepAtTheEdges) {
+  int narrow = 0;
+  for (double q : {1e-6, 1e-3, 0.5, 1 - 1e-9}) {
+    for (double sigma : {0.05, 0.3, 1.0, 1000.0}) {
+      for (double delta : {1e-300, 1e-30, 1e-5, 0.1, 0.9}) {
+        for (Direction direction : kDirections) {
+          SCOPED_TRACE(named(q, sigma, direction, std::log10(delta)));
+          const auto loss = sampled(q, sigma, direction);
+          const RepeatedLoss losses[] = {{&loss, 1}};
+          const auto integral = ContourIntegral::for_delta(losses, std::log(delta), kOperations);
+          if (!integral) continue;
+          const Interval epsilon = integral->epsilon(std::log(delta));
+          const Exact<Wide> exact(q, sigma, direction, 1, 0);
+          expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+          if (is_narrow(epsilon)) ++narrow;
+        }
+      }
+    }
+  }
+  EXPECT_GE(narrow, 5);
+}
+
+int attack_a_gaussian_beside_one_step(const std::vector<double>& rates, const std::vector<double>& sigmas,
+                                      const std::vector<double>& mus, const std::vector<double>& deltas) {
+  int narrow = 0;
+  for (double q : rates) {
+    for (double sigma : sigmas) {
+      for (double mu : mus) {
+        for (double delta : deltas) {
+          for (Direction direction : kDirections) {
+            SCOPED_TRACE(named(q, sigma, direction, std::log10(delta)) + " mu " + std::to_string(mu));
+            const auto loss = sampled(q, sigma, direction);
+            const GaussianTransform gaussian(mu * mu);
+            const RepeatedLoss losses[] = {{&gaussian, 1}, {&loss, 1}};
+            const auto integral = ContourIntegral::for_delta(losses, std::log(delta), kOperations);
+            if (!integral) continue;
+            const Interval epsilon = integral->epsilon(std::log(delta));
+            const Exact<Wide> exact(q, sigma, direction, 1, mu);
+            expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+            if (is_narrow(epsilon)) ++narrow;
+          }
+        }
+      }
+    }
+  }
+  return narrow;
+}
+
+TEST(Contour, AGaussianBesideOneStep) {
+  EXPECT_GE(attack_a_gaussian_beside_one_step({1e-6, 0.5, 1 - 1e-9}, {1, 1000}, {1}, {1e-300, 1e-5}), 18);
+}
+
+TEST(SlowContour, AGaussianBesideOneStep) {
+  EXPECT_GE(attack_a_gaussian_beside_one_step({1e-6, 0.01, 0.5, 1 - 1e-9}, {0.2, 0.3, 1, 5, 1000}, {0.25, 2},
+                                              {1e-300, 1e-12, 1e-5, 0.9}),
+            200);
+}
+
+void attack_a_gaussian_beside_two_steps(const std::vector<double>& rates, const std::vector<double>& sigmas,
+                                        const std::vector<double>& deltas) {
+  for (double q : rates) {
+    for (double sigma : sigmas) {
+      for (double delta : deltas) {
+        for (Direction direction : kDirections) {
+          SCOPED_TRACE(named(q, sigma, direction, std::log10(delta)));
+          const auto loss = sampled(q, sigma, direction);
+          const GaussianTransform gaussian(1);
+          const RepeatedLoss losses[] = {{&gaussian, 1}, {&loss, 2}};
+          const auto integral = ContourIntegral::for_delta(losses, std::log(delta), kOperations);
+          ASSERT_TRUE(integral.has_value());
+          const Interval epsilon = integral->epsilon(std::log(delta));
+          const Exact<long double> exact(q, sigma, direction, 2, 1);
+          expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+          EXPECT_TRUE(is_narrow(epsilon));
+        }
+      }
+    }
+  }
+}
+
+TEST(Contour, AGaussianBesideTwoSteps) { attack_a_gaussian_beside_two_steps({0.3}, {1, 2}, {1e-9}); }
+
+TEST(SlowContour, AGaussianBesideTwoSteps) {
+  attack_a_gaussian_beside_two_steps({0.001, 0.3, 0.9}, {0.6, 1, 2}, {1e-12, 1e-5, 0.01});
+}
+
+TEST(Contour, ABillionGaussians) {
+  for (double mu2 : {1e-13, 1e-9, 3e-8}) {
+    for (double count : {1e3, 1e6, 1e9}) {
+      for (double delta : {1e-300, 1e-10, 1e-5, 0.3}) {
+        const GaussianTransform gaussian(mu2);
+        const RepeatedLoss losses[] = {{&gaussian, count}};
+        const auto integral = ContourIntegral::for_delta(losses, std::log(delta), kOperations);
+        if (!integral) continue;
+        const Interval epsilon = integral->epsilon(std::log(delta));
+        const Wide mu = sqrt(Wide(mu2) * count);
+        expect_contains(epsilon, delta, [&](double e) {
+          return upper_tail(Wide(e / mu - mu / 2)) - exp(Wide(e)) * upper_tail(Wide(e / mu + mu / 2));
+        });
+        EXPECT_TRUE(is_narrow(epsilon) || epsilon.upper < 1e-3) << mu2 << " " << count << " " << delta;
+      }
+    }
+  }
+}
+
+// δ at a given ε, where the losses are always truncated.
+int attack_delta(const std::vector<double>& rates, const std::vector<double>& sigmas) {
+  int narrow = 0;
+  for (double q : rates) {
+    for (double sigma : sigmas) {
+      for (double epsilon : {0.0, 2.0, 40.0, 900.0}) {
+        for (Direction direction : kDirections) {
+          SCOPED_TRACE(named(q, sigma, direction, epsilon));
+          const auto loss = sampled(q, sigma, direction);
+          const GaussianTransform gaussian(1);
+          const RepeatedLoss losses[] = {{&gaussian, 1}, {&loss, 1}};
+          const auto integral = ContourIntegral::for_epsilon(losses, epsilon, kOperations);
+          if (!integral) continue;
+          const Interval logs = integral->log_delta(epsilon);
+          EXPECT_GT(logs.upper, -kInfinity);
+          const Wide log_delta = log(Exact<Wide>(q, sigma, direction, 1, 1).delta(epsilon));
+          const auto holds = [&](const Wide& value) { return logs.lower <= value && value <= logs.upper; };
+          EXPECT_TRUE(holds(log_delta)) << logs.lower << " " << log_delta << " " << logs.upper;
+          if (logs.upper - logs.lower > 1e-4) continue;
+          ++narrow;
+          EXPECT_FALSE(holds(log_delta + (logs.upper - logs.lower) * 1.01 + 1e-13)) << "a mutant";
+        }
+      }
+    }
+  }
+  return narrow;
+}
+
+TEST(Contour, DeltaAtEpsilon) { EXPECT_GE(attack_delta({0.01, 0.5}, {1}), 8); }
+
+TEST(SlowContour, DeltaAtEpsilon) { EXPECT_GE(attack_delta({1e-6, 0.01, 0.5, 1 - 1e-9}, {0.2, 0.3, 1, 30}), 40); }
+
+// A loss that adding cannot exceed: nothing is left at it, and something just below it.
+TEST(Contour, TheLargestLoss) {
+  const auto loss = sampled(0.01, 0.1, Direction::kAdd);
+  const double largest = -std::log1p(-0.01);
+  EXPECT_GE(loss.max_loss(), largest);
+  const GaussianTransform gaussian(1e-4);
+  const RepeatedLoss losses[] = {{&gaussian, 1}, {&loss, 1000}};
+  const auto integral = ContourIntegral::for_epsilon(losses, 1000 * largest, kOperations);
+  if (integral) {
+    EXPECT_GT(integral->log_delta(1000 * largest).upper, -kInfinity);
+  }
+}
+
+TEST(Contour, NeverANumberThatIsNone) {
+  for (double q : {1e-6, 0.1, 1 - 1e-9}) {
+    for (double sigma : {0.03, 0.5, 1000.0}) {
+      for (double count : {1.0, 100.0, 1e9}) {
+        for (Direction direction : kDirections) {
+          const auto loss = sampled(q, sigma, direction);
+          const RepeatedLoss losses[] = {{&loss, count}};
+          const auto integral = ContourIntegral::for_delta(losses, -12, 1e6);
+          if (!integral) continue;
+          for (double epsilon : {0.0, 1e-12, 1.0, 1e3, 1e6, 1e12}) {
+            const Interval logs = integral->log_delta(epsilon);
+            EXPECT_LE(logs.lower, logs.upper) << q << " " << sigma << " " << count << " " << epsilon;
+            EXPECT_LE(logs.upper, 0);
+            const Interval found = integral->epsilon(-epsilon / 2000);
+            EXPECT_LE(found.lower, found.upper);
+          }
+        }
+      }
+    }
+  }
+}
+
+// --- Known values ----------------------------------------------------------------------------------------------------
+
+// Rows of the reference table with method contour_exact: two independent codes agree on them to 1e-9.
+struct Golden {
+  double q, sigma, steps, delta, remove, add;
+};
+constexpr Golden kGolden[] = {
+    {0.0001, 0.5, 100000, 1e-6, 2.877547904882033, 0.7629854091471627},
+    {0.0001, 1.0, 100000, 1e-5, 0.13187229551963633, 0.1289506212834658},
+    {0.001, 1.0, 10000, 1e-5, 0.4757612892476454, 0.44002626801257827},
+    {0.001, 1.0, 100000, 1e-6, 1.8610474589628836, 1.8041504051810557},
+    {0.004266666666666667, 1.1, 14062, 1e-5, 2.3815969214244412, 2.2435593726990195},
+    {0.01, 0.5, 1000, 1e-5, 13.36082398534957, 4.315927155944355},
+    {0.01, 1.0, 1000, 1e-5, 1.828236666516579, 1.4166619480361702},
+    {0.01, 1.0, 10000, 1e-5, 6.187712389971482, 5.611508617652077},
+    {0.01, 2.0, 10000, 1e-5, 2.162704590678792, 2.1078215342729005},
+    {0.01, 4.0, 10000, 1e-5, 0.946866800764366, 0.937036425402058},
+    {0.01, 10.0, 100000, 1e-6, 1.3721865931716037, 1.370162531666958},
+    {0.0256, 1.0, 390, 1e-5, 3.212051800687597, 2.205782306480567},
+    {0.1, 1.0, 100, 0.001, 4.784349951968425, 3.069637510662647},
+    {0.1, 2.0, 1000, 1e-7, 10.009790541303095, 9.028718676857576},
+    {0.25, 3.0, 500, 1e-5, 9.599800225965648, 8.971203955866418},
+    {0.5, 5.0, 100, 1e-9, 6.383859918670028, 5.965945558734145},
+    {0.256, 10.0, 30, 1e-5, 0.5058209304242477, 0.4801799622409226},
+    {0.01, 4.0, 1000, 1e-12, 0.5300540811974833, 0.5023749179522321},
+    {0.01, 4.0, 1000, 1e-14, 0.5858850052914323, 0.5523915357459891},
+    {0.01, 4.0, 1000, 1e-20, 0.7312803132608583, 0.6801840318996691},
+    {0.2, 1.0, 500, 1e-5, 38.17024720648779, 27.320965728550217},
+    {0.01, 1.0, 1000000, 1e-6, 145.4968355114884, 140.94736017478488},
+};
+
+TEST(Contour, AgreesWithTheReferenceTable) {
+  std::size_t narrow = 0;
+  for (const Golden& row : kGolden) {
+    for (Direction direction : kDirections) {
+      SCOPED_TRACE(named(row.q, row.sigma, direction, row.steps));
+      const double golden = direction == Direction::kRemove ? row.remove : row.add;
+      const auto loss = sampled(row.q, row.sigma, direction);
+      const RepeatedLoss losses[] = {{&loss, row.steps}};
+      const auto integral = ContourIntegral::for_delta(losses, std::log(row.delta), kOperations);
+      if (!integral) continue;
+      const Interval epsilon = integral->epsilon(std::log(row.delta));
+      const auto agrees = [&](double value) {
+        return epsilon.lower <= value * (1 + 1e-9) && epsilon.upper >= value * (1 - 1e-9);
+      };
+      EXPECT_TRUE(agrees(golden)) << epsilon.lower << " " << golden << " " << epsilon.upper;
+      if (!is_narrow(epsilon)) continue;
+      ++narrow;
+      EXPECT_FALSE(agrees(golden * (1 + 2e-6))) << "a mutant";
+      EXPECT_FALSE(agrees(golden * (1 - 2e-6))) << "a mutant";
+    }
+  }
+  EXPECT_EQ(narrow, 2 * std::size(kGolden));
+}
+
+}  // namespace
+}  // namespace noisefloor
