@@ -32,7 +32,7 @@ class ContourIntegral {
   // `max_operations`.
   [[nodiscard]] static std::optional<ContourIntegral> for_delta(std::span<const RepeatedLoss> losses, double log_delta,
                                                                 double max_operations);
-  [[nodiscard]] static std::optional<ContourIntegral> for_epsilon(std::span<const RepeatedLoss> losses, double epsilon,
+  [[nodiscard]] static std::optional<ContourIntegral> for_epsilon(std::span<const RepeatedLoss> whole, double epsilon,
                                                                   double max_operations);
 
   // Bounds on ln δ(ε).
