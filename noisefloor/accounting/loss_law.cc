@@ -60,16 +60,28 @@ class GaussianLaw final : public LossLaw {
   double mu_;
 };
 
+// `weight` e^{(−ε ± ℓ)/2}/2 is the density of the loss ℓ in [−ε, ε], under P and Q: the masses of { from < ℓ ≤ to }.
+Masses exponential_masses(double epsilon, double weight, double from, double to) {
+  const double a = std::clamp(from, -epsilon, epsilon);
+  const double b = std::clamp(to, -epsilon, epsilon);
+  const double step = std::expm1((b - a) / 2);
+  return {weight * std::exp((a - epsilon) / 2) * step, weight * std::exp((-b - epsilon) / 2) * step, 0, 0};
+}
+
+// Exponents are rounded by up to 2^-52 ε. For these masses, and for atoms at ±ε that were added to them.
+void add_exponential_errors(double epsilon, double from, double to, Masses& sum) {
+  const bool empty = to < -epsilon || from >= epsilon;
+  sum.p_error = sum.p * kRounding * (1 + epsilon) + (empty ? 0 : underflow(sum.p));
+  sum.q_error = sum.q * kRounding * (1 + epsilon) + (empty ? 0 : underflow(sum.q));
+}
+
 class LaplaceLaw final : public LossLaw {
  public:
   explicit LaplaceLaw(double epsilon) : epsilon_(epsilon) {}
 
   [[nodiscard]] Masses masses(double from, double to) const override {
     // Between the atoms at ±ε the densities are ¼ e^{(∓ε ± ℓ)/2}.
-    const double a = std::clamp(from, -epsilon_, epsilon_);
-    const double b = std::clamp(to, -epsilon_, epsilon_);
-    const double step = std::expm1((b - a) / 2);
-    Masses sum{0.5 * std::exp((a - epsilon_) / 2) * step, 0.5 * std::exp((-b - epsilon_) / 2) * step, 0, 0};
+    Masses sum = exponential_masses(epsilon_, 0.5, from, to);
     const auto add = [&](double at, double p, double q) {
       if (!(from < at && at <= to)) return;
       sum.p += p;
@@ -77,14 +89,32 @@ class LaplaceLaw final : public LossLaw {
     };
     add(epsilon_, 0.5, 0.5 * std::exp(-epsilon_));
     add(-epsilon_, 0.5 * std::exp(-epsilon_), 0.5);
-    // Exponents are rounded by up to 2^-52 ε.
-    const bool empty = to < -epsilon_ || from >= epsilon_;
-    sum.p_error = sum.p * kRounding * (1 + epsilon_) + (empty ? 0 : underflow(sum.p));
-    sum.q_error = sum.q * kRounding * (1 + epsilon_) + (empty ? 0 : underflow(sum.q));
+    add_exponential_errors(epsilon_, from, to, sum);
     return sum;
   }
 
   [[nodiscard]] double atom_loss() const override { return epsilon_; }
+  [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override { return {-epsilon_, epsilon_}; }
+
+ private:
+  double epsilon_;
+};
+
+// What every mechanism of ε-bounded range is dominated by. For neighbours its likelihood ratios lie in [e^{t−ε}, e^t] for
+// some t in [0, ε]; by convexity δ(x) is largest with all mass on the ends, where it is
+//   (1 − e^{t−ε}) (1 − e^{x−t}) / (1 − e^{−ε}),   at most (1 − e^{(x−ε)/2})² / (1 − e^{−ε})   [t = (x + ε)/2].
+// The latter is the δ(x) of the pair with densities e^{±ℓ/2} / (4 sinh(ε/2)) of the loss ℓ in [−ε, ε]. So that pair
+// dominates the mechanism for all t at once, and compositions of it dominate adaptive ones (Zhu, Dong, Wang 2022).
+class BoundedRangeLaw final : public LossLaw {
+ public:
+  explicit BoundedRangeLaw(double epsilon) : epsilon_(epsilon) {}
+
+  [[nodiscard]] Masses masses(double from, double to) const override {
+    Masses sum = exponential_masses(epsilon_, -1 / std::expm1(-epsilon_), from, to);
+    add_exponential_errors(epsilon_, from, to, sum);
+    return sum;
+  }
+
   [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override { return {-epsilon_, epsilon_}; }
 
  private:
@@ -369,6 +399,8 @@ class OppositeSamplesLaw final : public LossLaw {
 std::unique_ptr<LossLaw> gaussian_law(double mu) { return std::make_unique<GaussianLaw>(mu); }
 
 std::unique_ptr<LossLaw> laplace_law(double epsilon) { return std::make_unique<LaplaceLaw>(epsilon); }
+
+std::unique_ptr<LossLaw> bounded_range_law(double epsilon) { return std::make_unique<BoundedRangeLaw>(epsilon); }
 
 std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes) { return FiniteLaw::of(outcomes); }
 

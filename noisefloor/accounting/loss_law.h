@@ -49,6 +49,9 @@ class LossLaw {
 // A Laplace mechanism with noise multiplier 1/ε. Both directions are alike.
 [[nodiscard]] std::unique_ptr<LossLaw> laplace_law(double epsilon);
 
+// What every mechanism of ε-bounded range is dominated by (the exponential mechanism, adaptively composed).
+[[nodiscard]] std::unique_ptr<LossLaw> bounded_range_law(double epsilon);
+
 // Finitely many outcomes, each with its probabilities under P and Q, both to a few units in the last place (2^-49 of them).
 struct Outcome {
   double p;

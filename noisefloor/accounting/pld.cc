@@ -61,43 +61,6 @@ double amplified(double q, double epsilon) {
   return epsilon > 700 ? std::max(0.0, epsilon + std::log(q)) : std::log1p(q * std::expm1(epsilon));
 }
 
-// What every mechanism of ε-bounded range is dominated by. For neighbours its likelihood ratios lie in [e^{t−ε}, e^t] for
-// some t in [0, ε]; by convexity δ(x) is largest with all mass on the ends, where it is
-//   (1 − e^{t−ε}) (1 − e^{x−t}) / (1 − e^{−ε}),   at most (1 − e^{(x−ε)/2})² / (1 − e^{−ε})   [t = (x + ε)/2].
-// The latter is the δ(x) of the pair with densities e^{±ℓ/2} / (4 sinh(ε/2)) of the loss ℓ in [−ε, ε]. So that pair
-// dominates the mechanism for all t at once, and compositions of it dominate adaptive ones (Zhu, Dong, Wang 2022).
-class BoundedRangeLaw final : public LossLaw {
- public:
-  explicit BoundedRangeLaw(double epsilon) : epsilon_(epsilon) {}
-
-  [[nodiscard]] Masses masses(double from, double to) const override {
-    const double a = std::clamp(from, -epsilon_, epsilon_);
-    const double b = std::clamp(to, -epsilon_, epsilon_);
-    const double step = std::expm1((b - a) / 2) / -std::expm1(-epsilon_);
-    const double p = std::exp((a - epsilon_) / 2) * step;
-    const double q = std::exp((-b - epsilon_) / 2) * step;
-    return {p, q, p * 0x1p-49, q * 0x1p-49};
-  }
-
-  [[nodiscard]] Interval range(double /*below*/, double /*above*/) const override { return {-epsilon_, epsilon_}; }
-
- private:
-  double epsilon_;
-};
-
-// A law without its infinite losses: it is dominated by the whole.
-class FiniteLosses final : public LossLaw {
- public:
-  explicit FiniteLosses(LawPtr law) : law_(std::move(law)) {}
-
-  [[nodiscard]] Masses masses(double from, double to) const override { return law_->masses(from, to); }
-  [[nodiscard]] double atom_loss() const override { return law_->atom_loss(); }
-  [[nodiscard]] Interval range(double below, double above) const override { return law_->range(below, above); }
-
- private:
-  LawPtr law_;
-};
-
 // What a tree of events comes to. Equal parts are counted together.
 struct Parts {
   long double mu_squared = 0;                                   // of all Gaussians, from above
@@ -163,8 +126,7 @@ bool contains_poisson_sample(const DpEvent& event) {
           return true;
         } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
           return std::any_of(kind.events.begin(), kind.events.end(), contains_poisson_sample);
-        } else if constexpr (std::is_same_v<Kind, SelfComposedEvent> || std::is_same_v<Kind, ShuffledEvent> ||
-                             std::is_same_v<Kind, FixedSizeSampledEvent>) {
+        } else if constexpr (requires { kind.event; }) {
           return contains_poisson_sample(kind.event);
         } else {
           return false;
@@ -264,11 +226,7 @@ class Reader {
     if (scalar && sigma <= 0x1p12 && shift <= 0x1p14) {
       // Beyond 20 standard deviations too much of Q is lost.
       if (shift > 20 * sigma) return add_renyi(parts_, event, count);
-      add_law({2, sigma, shift}, count, [&] {
-        const LawPtr law = discrete_gaussian_law(sigma, shift);
-        const LawPtr below = law->infinite_mass() > 0 ? std::make_shared<FiniteLosses>(law) : law;
-        return Leaf{{law, below}, {law, below}, kInfinity};
-      });
+      add_law({2, sigma, shift}, count, [&] { return symmetric(discrete_gaussian_law(sigma, shift), kInfinity); });
       parts_.extra_delta += count * kDiscreteTail;
       return success();
     }
@@ -325,7 +283,7 @@ class Reader {
   Result<void> add(const ExponentialEvent& e, const DpEvent& /*event*/, double count) {
     // From below: two candidates whose odds move from e^{−ε/2} to e^{ε/2}. With many candidates a ratio comes near e^ε.
     add_pure({5, e.epsilon.value()}, e.epsilon.value(), count, [](double one) {
-      const LawPtr above = std::make_shared<BoundedRangeLaw>(one);
+      const LawPtr above = bounded_range_law(one);
       const LawPtr below = epsilon_delta_law(one / 2, 0);
       return Leaf{{above, below}, {above, below}, one};
     });

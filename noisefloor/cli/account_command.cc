@@ -477,25 +477,18 @@ Result<Solution> solve_dpsgd(const Options& o) {
   if (o.solve == "noise-multiplier") {
     NF_TRY(const auto best, calibrate_noise(target, [&](NoiseMultiplier z) { return plan.event(rate, z, steps); }));
     noise = best.value;
-    solution.name = "noise_multiplier";
-    solution.value = noise.value();
-    solution.text = fmt::format("{:.9g} (the least that keeps the budget)", noise.value());
-    solution.epsilon = best.epsilon;
+    solution = {"noise_multiplier", noise.value(),
+                fmt::format("{:.9g} (the least that keeps the budget)", noise.value()), best.epsilon};
   } else if (o.solve == "steps") {
     NF_TRY(const auto best, calibrate_steps(target, [&](Steps t) { return plan.event(rate, noise, t); }));
     steps = best.value;
-    solution.name = "steps";
-    solution.value = steps.value();
-    solution.text = fmt::format("{} (the most within the budget)", steps.value());
-    solution.epsilon = best.epsilon;
+    solution = {"steps", steps.value(), fmt::format("{} (the most within the budget)", steps.value()), best.epsilon};
   } else if (o.solve == "sample-rate") {
     if (plan.fixed_size) return invalid_argument("--solve sample-rate is for --sampling poisson");
     NF_TRY(const auto best, calibrate_rate(target, [&](SamplingRate q) { return plan.event(q, noise, steps); }));
     rate = best.value;
-    solution.name = "sample_rate";
-    solution.value = rate.value();
-    solution.text = fmt::format("{:.9g} (the largest within the budget)", rate.value());
-    solution.epsilon = best.epsilon;
+    solution = {"sample_rate", rate.value(), fmt::format("{:.9g} (the largest within the budget)", rate.value()),
+                best.epsilon};
   } else {
     return unknown_solve(o, "noise-multiplier, steps or sample-rate");
   }
@@ -518,19 +511,15 @@ Result<Solution> solve_repeated(const Options& o) {
     NF_TRY(count, count_of(o));
     NF_TRY(const auto best, calibrate_noise(target, [&](NoiseMultiplier z) -> DpEvent { return event(count, z); }));
     noise = best.value;
-    solution.name = "noise_multiplier";
-    solution.value = noise.value();
-    solution.text = fmt::format("{:.9g} (the least that keeps the budget)", noise.value());
-    solution.epsilon = best.epsilon;
+    solution = {"noise_multiplier", noise.value(),
+                fmt::format("{:.9g} (the least that keeps the budget)", noise.value()), best.epsilon};
   } else if (o.solve == "steps" || o.solve == "count") {
     NF_TRY(const double z, number("--noise-multiplier", o.noise_multiplier));
     NF_TRY(noise, NoiseMultiplier::make(z));
     NF_TRY(const auto best, calibrate_steps(target, [&](Steps k) -> DpEvent { return event(k, noise); }));
     count = best.value;
-    solution.name = "count";
-    solution.value = count.value();
-    solution.text = fmt::format("{} (the most queries within the budget)", count.value());
-    solution.epsilon = best.epsilon;
+    solution = {"count", count.value(), fmt::format("{} (the most queries within the budget)", count.value()),
+                best.epsilon};
   } else {
     return unknown_solve(o, "noise-multiplier or count");
   }
