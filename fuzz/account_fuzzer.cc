@@ -21,6 +21,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const Interval found = epsilon.value();
   NF_CHECK(found.lower >= 0 && found.lower <= found.upper, "bounds that are not in order");
-  NF_CHECK(std::isfinite(found.upper) || contains_non_private(statement.value().event), "an infinite epsilon");
+  NF_CHECK(std::isfinite(found.upper) || contains<NonPrivateEvent>(statement.value().event), "an infinite epsilon");
   return 0;
 }

@@ -216,7 +216,7 @@ Result<AccountantAnswer> epsilon_by(Accountant accountant, const DpEvent& event,
     return AccountantAnswer{accountant, found.upper, found.lower, false,
                             "the law of the privacy loss, certified from both sides"};
   }
-  if (contains_non_private(event)) {
+  if (contains<NonPrivateEvent>(event)) {
     return AccountantAnswer{accountant, HUGE_VAL, HUGE_VAL, false, "part of this is not private"};
   }
   const std::vector<Leaf> leaves = leaves_of(event);

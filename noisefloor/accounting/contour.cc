@@ -58,7 +58,8 @@ std::vector<ContourIntegral::Sample> ContourIntegral::samples_for(std::span<cons
   const auto at = [&](double c) { return Sample{c, composed_estimate(losses, c)}; };
   const auto chernoff = [&](const Sample& s) {
     const double epsilon = (s.moments.log_moment - log_delta) / s.c;
-    return std::isfinite(epsilon) ? epsilon : kInfinity;
+    if (!std::isfinite(epsilon)) return kInfinity;
+    return epsilon;
   };
   // Where a Gaussian law of the same variance has its saddle.
   const Sample first = at(1);

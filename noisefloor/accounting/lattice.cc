@@ -288,7 +288,8 @@ Tilted tilt(const OnLattice& law, double h, double c, std::size_t n) {
   std::vector<double> below(law.above.size());
   double sum_above = 0;
   double sum_below = 0;
-  const double turns = static_cast<double>(above.size() / n);
+  const std::size_t whole_turns = above.size() / n;
+  const auto turns = static_cast<double>(whole_turns);
   for (std::size_t i = 0; i < above.size(); ++i) {
     // Roundings of the exponential, and of the additions and divisions to come, are moved into the masses, to the safe side
     // of each.

@@ -276,7 +276,8 @@ class SampledLaw final : public LossLaw {
   [[nodiscard]] Interval range(double below, double above) const override {
     // The inner ranges are those under P; both of the inner laws take part, so that both sides are asked for.
     const double least = std::min(below, above);
-    const Interval inner = remove_ ? inner_->range(least, above) : inner_->range(least, below);
+    const double highest = remove_ ? above : below;
+    const Interval inner = inner_->range(least, highest);
     const auto outer = [&](double loss) {
       return loss > 700 ? loss + std::log(q_) : std::log1p(q_ * std::expm1(loss));
     };
@@ -310,7 +311,7 @@ class SampledLaw final : public LossLaw {
 
 class FixedSizeLaw final : public LossLaw {
  public:
-  FixedSizeLaw(std::shared_ptr<const LossLaw> inner, double q) : remove_(inner, q, true), add_(inner, q, false) {
+  FixedSizeLaw(const std::shared_ptr<const LossLaw>& inner, double q) : remove_(inner, q, true), add_(inner, q, false) {
     const Masses positive = remove_.masses(0, kInfinity);
     const Masses negative = add_.masses(-kInfinity, -kTiny);
     // What is left has the loss 0, under both.
@@ -402,7 +403,7 @@ std::unique_ptr<LossLaw> laplace_law(double epsilon) { return std::make_unique<L
 
 std::unique_ptr<LossLaw> bounded_range_law(double epsilon) { return std::make_unique<BoundedRangeLaw>(epsilon); }
 
-std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes) { return FiniteLaw::of(outcomes); }
+std::unique_ptr<LossLaw> finite_law(const std::vector<Outcome>& outcomes) { return FiniteLaw::of(outcomes); }
 
 std::unique_ptr<LossLaw> epsilon_delta_law(double epsilon, double delta) {
   const double rest = 1 - delta;
@@ -451,8 +452,8 @@ std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, doubl
   return std::make_unique<SampledLaw>(std::move(inner), q, remove);
 }
 
-std::unique_ptr<LossLaw> fixed_size_law(std::shared_ptr<const LossLaw> inner, double q) {
-  return std::make_unique<FixedSizeLaw>(std::move(inner), q);
+std::unique_ptr<LossLaw> fixed_size_law(const std::shared_ptr<const LossLaw>& inner, double q) {
+  return std::make_unique<FixedSizeLaw>(inner, q);
 }
 
 std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier) {

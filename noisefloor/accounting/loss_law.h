@@ -57,7 +57,7 @@ struct Outcome {
   double p;
   double q;
 };
-[[nodiscard]] std::unique_ptr<LossLaw> finite_law(std::vector<Outcome> outcomes);
+[[nodiscard]] std::unique_ptr<LossLaw> finite_law(const std::vector<Outcome>& outcomes);
 
 // The pair that every (ε, δ)-DP mechanism is dominated by (Kairouz, Oh, Viswanath 2015); randomized response if δ = 0.
 [[nodiscard]] std::unique_ptr<LossLaw> epsilon_delta_law(double epsilon, double delta);
@@ -74,7 +74,7 @@ struct Outcome {
 
 // A sample of fixed size without replacement, under replace-one, for an inner pair that is alike in both directions: the
 // sampled pair's positive losses against the whole, and its negative ones the other way round (Zhu, Dong, Wang 2022).
-[[nodiscard]] std::unique_ptr<LossLaw> fixed_size_law(std::shared_ptr<const LossLaw> inner, double q);
+[[nodiscard]] std::unique_ptr<LossLaw> fixed_size_law(const std::shared_ptr<const LossLaw>& inner, double q);
 
 // (1 − q) N(0, z²) + q N(1, z²) against (1 − q) N(0, z²) + q N(−1, z²): two records that pull a sampled sum in opposite
 // directions.

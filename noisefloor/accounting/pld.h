@@ -10,7 +10,8 @@
 //                losses are too large for doubles and where parts are too many, the upper bound comes from Rényi
 //                divergences, amplification, basic composition or merged parts, and the lower bound may be loose or 0.
 // Requires:      noise multipliers and sensitivities that hold for the adjacency. Within Poisson samples they hold for a
-//                record being there or not, under replace-one too: there, replacing is removing and adding.
+//                record being there or not, under replace-one too: there, with Gaussian noise, the exact pair is two
+//                records that pull in opposite directions, and with other noise replacing is removing and adding.
 // Errors:        kInvalidArgument where no valid bound is known, with the reason, where δ is too small for any ε, where the
 //                noise is too small for a finite ε, and for more than 2^53 repetitions.
 // Thread safety: pure functions.

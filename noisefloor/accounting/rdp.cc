@@ -778,28 +778,11 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
   return RenyiBound{best, delta};
 }
 
-bool contains_repetition(const DpEvent& event) {
-  return std::visit(
-      [](const auto& kind) {
-        using Kind = std::decay_t<decltype(kind)>;
-        if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent> || std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
-          return true;
-        } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
-          return std::any_of(kind.events.begin(), kind.events.end(), contains_repetition);
-        } else if constexpr (requires { kind.event; }) {
-          return contains_repetition(kind.event);
-        } else {
-          return false;
-        }
-      },
-      event.kind());
-}
-
 // The best of K runs. The inner curve is asked for at hundreds of orders, so that selections are not nested. A run that
 // fails (its δ) fails for the whole: E[K] δ at most.
 template <class Event>
 Result<RenyiBound> repeat_and_select(const Event& event, Adjacency adjacency, double order, int depth) {
-  if (contains_repetition(event.event)) {
+  if (contains<RepeatAndSelectEvent, PoissonRepeatAndSelectEvent>(event.event)) {
     return invalid_argument(
         "repeat-and-select within repeat-and-select is not accounted for: choose once among all runs");
   }
@@ -1027,7 +1010,7 @@ struct Start {
 
 Result<Start> start(const DpEvent& event, Adjacency adjacency, Delta delta) {
   NF_TRY(const RenyiBound at_two, bound(event, adjacency, 2, 0));
-  if (contains_non_private(event)) return Start{RenyiEpsilon{kInfinity, kInfinity}, 0};
+  if (contains<NonPrivateEvent>(event)) return Start{RenyiEpsilon{kInfinity, kInfinity}, 0};
   if (delta.value() > at_two.delta) return Start{std::nullopt, remaining_delta(delta.value(), at_two.delta)};
   const double pure = pure_epsilon(event, adjacency);
   if (delta.value() == at_two.delta && pure < kInfinity) return Start{RenyiEpsilon{pure, kInfinity}, 0};

@@ -81,7 +81,7 @@ Result<std::vector<TradeoffPoint>> tradeoff_curve(const DpEvent& event, Adjacenc
       return invalid_argument(fmt::format("the type I error must be between 0 and 1; got {}", alpha));
     }
   }
-  if (contains_non_private(event)) {
+  if (contains<NonPrivateEvent>(event)) {
     return invalid_argument("an event that is not private has no trade-off: everything can be told apart");
   }
   NF_TRY(const std::vector<ProfilePoint> points, profile(event, adjacency, resolution));

@@ -11,7 +11,7 @@ namespace noisefloor::cli {
 std::string shown(double value) { return fmt::format("{:.10g}", value); }
 
 void Report::state(const DpStatement& statement) {
-  const bool is_private = !contains_non_private(statement.event);
+  const bool is_private = !contains<NonPrivateEvent>(statement.event);
   set("adjacency", name_of(statement.adjacency));
   set("unit", name_of(statement.unit));
   set("private", is_private);

@@ -37,23 +37,6 @@ Result<DpStatement> compose(const std::vector<DpStatement>& parts) {
   return DpStatement{first.adjacency, first.unit, ComposedEvent{std::move(events)}};
 }
 
-bool contains_non_private(const DpEvent& event) {
-  return std::visit(
-      [](const auto& kind) {
-        using Kind = std::decay_t<decltype(kind)>;
-        if constexpr (std::is_same_v<Kind, NonPrivateEvent>) {
-          return true;
-        } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
-          return std::any_of(kind.events.begin(), kind.events.end(), contains_non_private);
-        } else if constexpr (requires { kind.event; }) {
-          return contains_non_private(kind.event);
-        } else {
-          return false;
-        }
-      },
-      event.kind());
-}
-
 std::string_view kind_name(const DpEvent& event) {
   return std::visit(Overloaded{
                         [](const GaussianEvent&) { return "gaussian"; },

@@ -11,6 +11,7 @@
 // Thread safety:  immutable; copies share the tree.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -232,8 +233,24 @@ struct DpStatement {
 // The statement for doing all of `parts`. Refused unless all agree on adjacency and unit; needs at least one part.
 [[nodiscard]] Result<DpStatement> compose(const std::vector<DpStatement>& parts);
 
-// Whether any part of the event is non-private.
-[[nodiscard]] bool contains_non_private(const DpEvent& event);
+// Whether the event or any part of it is of one of these kinds: contains<NonPrivateEvent>(event).
+template <class... Kinds>
+[[nodiscard]] bool contains(const DpEvent& event) {
+  return std::visit(
+      [](const auto& kind) {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr ((std::is_same_v<Kind, Kinds> || ...)) {
+          return true;
+        } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
+          return std::any_of(kind.events.begin(), kind.events.end(), contains<Kinds...>);
+        } else if constexpr (requires { kind.event; }) {
+          return contains<Kinds...>(kind.event);
+        } else {
+          return false;
+        }
+      },
+      event.kind());
+}
 
 // The stable name of an event's kind, as it stands in JSON: "gaussian", "poisson_sampled", …
 [[nodiscard]] std::string_view kind_name(const DpEvent& event);

@@ -43,12 +43,12 @@ TEST(DpEvent, StatementsAboutDifferentNeighboursDoNotCompose) {
 
 TEST(DpEvent, NonPrivatePartsAreFoundAtAnyDepth) {
   const DpEvent leak = NonPrivateEvent{"test"};
-  EXPECT_TRUE(contains_non_private(leak));
-  EXPECT_TRUE(contains_non_private(
+  EXPECT_TRUE(contains<NonPrivateEvent>(leak));
+  EXPECT_TRUE(contains<NonPrivateEvent>(
       ComposedEvent{{gaussian(NoiseMultiplier::of(1)),
                      SelfComposedEvent{Steps::of(3), PoissonSampledEvent{SamplingRate::of(0.5), leak}}}}));
-  EXPECT_FALSE(contains_non_private(SelfComposedEvent{Steps::of(3), gaussian(NoiseMultiplier::of(1))}));
-  EXPECT_FALSE(contains_non_private(ComposedEvent{{}}));
+  EXPECT_FALSE(contains<NonPrivateEvent>(SelfComposedEvent{Steps::of(3), gaussian(NoiseMultiplier::of(1))}));
+  EXPECT_FALSE(contains<NonPrivateEvent>(ComposedEvent{{}}));
 }
 
 }  // namespace

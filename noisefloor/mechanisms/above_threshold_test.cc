@@ -362,14 +362,14 @@ TEST(AboveThreshold, StatesTheCostOfTheWholeSequence) {
   const DpStatement expected{Adjacency::kReplaceOne, PrivacyUnit::kPerson,
                              EpsilonDeltaEvent{PrivacyLoss::of(0.7), Delta::of(0)}};
   EXPECT_EQ(asked.statement(), expected);
-  EXPECT_FALSE(contains_non_private(asked.statement().event));
+  EXPECT_FALSE(contains<NonPrivateEvent>(asked.statement().event));
   for (int i = 0; i < 10; ++i) (void)asked.ask(1);
   EXPECT_EQ(asked.statement(), expected);
 }
 
 TEST(AboveThreshold, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
   ReplayRandom source = ReplayRandom::create(6).value();
-  EXPECT_TRUE(contains_non_private(start(source, 1, {}).statement().event));
+  EXPECT_TRUE(contains<NonPrivateEvent>(start(source, 1, {}).statement().event));
   static_assert(!std::is_constructible_v<AboveThreshold<SecureRandom>, AboveThreshold<ReplayRandom>>);
 }
 

@@ -144,8 +144,8 @@ TEST(Release, ReplayedNoiseIsAnotherTypeAndSaysThatItIsNotPrivate) {
   const ReplayedRelease<double> replayed = laplace.release(1.0, replay).value();
   static_assert(!std::is_convertible_v<ReplayedRelease<double>, PrivateRelease<double>>);
   static_assert(!std::is_constructible_v<PrivateRelease<double>, ReplayedRelease<double>>);
-  EXPECT_FALSE(contains_non_private(real.statement().event));
-  EXPECT_TRUE(contains_non_private(replayed.statement().event));
+  EXPECT_FALSE(contains<NonPrivateEvent>(real.statement().event));
+  EXPECT_TRUE(contains<NonPrivateEvent>(replayed.statement().event));
   EXPECT_EQ(real.statement(), laplace.statement());
 }
 

@@ -456,8 +456,8 @@ TEST(PartitionSelection, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
     static_assert(std::is_same_v<Replayed, ReplayedRelease<std::vector<bool>>>);
     static_assert(!std::is_constructible_v<Private, Replayed> && !std::is_assignable_v<Private&, Replayed>);
     EXPECT_EQ(one.statement(), made.statement());
-    EXPECT_FALSE(contains_non_private(one.statement().event));
-    EXPECT_TRUE(contains_non_private(replayed.statement().event));
+    EXPECT_FALSE(contains<NonPrivateEvent>(one.statement().event));
+    EXPECT_TRUE(contains<NonPrivateEvent>(replayed.statement().event));
   }
 }
 

@@ -449,10 +449,10 @@ TEST(Selection, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
     static_assert(std::is_same_v<Replayed, ReplayedRelease<std::size_t>>);
     static_assert(!std::is_constructible_v<Private, Replayed> && !std::is_assignable_v<Private&, Replayed>);
     EXPECT_EQ(one.statement(), chooser.statement());
-    EXPECT_FALSE(contains_non_private(one.statement().event));
-    EXPECT_TRUE(contains_non_private(replayed.statement().event));
-    EXPECT_FALSE(contains_non_private(chooser.release_top(kScores, 2, secure).value().statement().event));
-    EXPECT_TRUE(contains_non_private(chooser.release_top(kScores, 2, replay).value().statement().event));
+    EXPECT_FALSE(contains<NonPrivateEvent>(one.statement().event));
+    EXPECT_TRUE(contains<NonPrivateEvent>(replayed.statement().event));
+    EXPECT_FALSE(contains<NonPrivateEvent>(chooser.release_top(kScores, 2, secure).value().statement().event));
+    EXPECT_TRUE(contains<NonPrivateEvent>(chooser.release_top(kScores, 2, replay).value().statement().event));
   }
 }
 

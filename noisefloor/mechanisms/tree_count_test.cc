@@ -433,8 +433,8 @@ TEST(TreeCount, AReplayIsAnotherTypeAndSaysThatItIsNotPrivate) {
     static_assert(std::is_same_v<Private, PrivateRelease<double>>);
     static_assert(std::is_same_v<Replayed, ReplayedRelease<double>>);
     static_assert(!std::is_constructible_v<Private, Replayed> && !std::is_assignable_v<Private&, Replayed>);
-    EXPECT_FALSE(contains_non_private(one.statement().event));
-    EXPECT_TRUE(contains_non_private(replayed.statement().event));
+    EXPECT_FALSE(contains<NonPrivateEvent>(one.statement().event));
+    EXPECT_TRUE(contains<NonPrivateEvent>(replayed.statement().event));
   }
 }
 
@@ -446,7 +446,7 @@ TEST(TreeCount, AReplayedStepMarksTheTotalsThatHoldIt) {
   (void)tree.next(1, replay);
   (void)tree.next(1, replay);
   const auto total = tree.next(1, secure);  // the replayed node 1-2 and a fresh node 3
-  EXPECT_TRUE(!total.has_value() || contains_non_private(total.value().statement().event));
+  EXPECT_TRUE(!total.has_value() || contains<NonPrivateEvent>(total.value().statement().event));
 }
 
 // A copy would give the same nodes out again, with other noise.
