@@ -101,7 +101,7 @@ class Reader {
     });
   }
 
-  Result<void> add_renyi(Parts& target, const DpEvent& event, double count) {
+  static Result<void> add_renyi(Parts& target, const DpEvent& event, double count) {
     NF_TRY(const Steps steps, Steps::make(static_cast<std::uint64_t>(count)));
     target.renyi.emplace_back(SelfComposedEvent{steps, event});
     return success();
@@ -211,8 +211,8 @@ class Reader {
     parts_.count_up(parts_.epsilon_delta[{e.epsilon.value(), e.delta.value()}], count);
     return success();
   }
-  Result<void> add(const ZeroCostEvent& /*e*/, const DpEvent& /*event*/, double /*count*/) { return success(); }
-  Result<void> add(const NonPrivateEvent& /*e*/, const DpEvent& /*event*/, double /*count*/) {
+  static Result<void> add(const ZeroCostEvent& /*e*/, const DpEvent& /*event*/, double /*count*/) { return success(); }
+  static Result<void> add(const NonPrivateEvent& /*e*/, const DpEvent& /*event*/, double /*count*/) {
     return internal_error("a non-private event was to be composed");
   }
   Result<void> add(const SelfComposedEvent& e, const DpEvent& /*event*/, double count) {

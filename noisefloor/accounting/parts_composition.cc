@@ -472,7 +472,7 @@ Parts merged(const Parts& parts) {
     // Keys are {kind, ε}, by growing ε, and a larger ε dominates.
     std::vector<std::pair<std::vector<double>, std::pair<Leaf, double>>> all;
     for (const auto& one : parts.laws) {
-      if (one.first.size() == 2 && one.first[0] == kind) all.push_back(one);
+      if (one.first.size() == 2 && one.first[0] == kind) all.emplace_back(one);
     }
     if (all.size() <= groups) continue;
     for (const auto& one : all) result.laws.erase(one.first);
