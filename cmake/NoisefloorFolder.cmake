@@ -59,13 +59,16 @@ function(noisefloor_folder name)
 endfunction()
 
 # noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry
-# the label "slow" and run with `make test-slow` only.
+# the label "slow" and run with `make test-slow` only. Tests with "Postgres" in their name get a server of their own.
 function(noisefloor_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} noisefloor_test_support noisefloor_options GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Slow*" PROPERTIES TIMEOUT 300)
+  set(server FIXTURES_REQUIRED postgres ENVIRONMENT NOISEFLOOR_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres_url)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Slow*:*Postgres*" PROPERTIES TIMEOUT 300)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "*Postgres*:-Slow*" TEST_LIST ${name}_postgres
+                       PROPERTIES TIMEOUT 300 ${server})
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "Slow*" TEST_LIST ${name}_slow
-                       PROPERTIES LABELS slow TIMEOUT 3600)
+                       PROPERTIES LABELS slow TIMEOUT 3600 ${server})
 endfunction()

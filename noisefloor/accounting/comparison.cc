@@ -12,6 +12,7 @@
 #include "noisefloor/accounting/gaussian_dp.h"
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/accounting/rdp.h"
+#include "noisefloor/accounting/zcdp.h"
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/rounding.h"
 #include "noisefloor/base/text.h"
@@ -95,58 +96,13 @@ Result<AccountantAnswer> advanced(const std::vector<Leaf>& leaves, Adjacency adj
                           "advanced composition of unequal steps, half of delta as its slack"};
 }
 
-// ρ of one event; sampling is not used, as zCDP is not amplified by it.
-Result<double> rho_of(const DpEvent& event) {
-  const auto pure = [](double epsilon) { return times_up(epsilon, epsilon) / 2; };
-  if (const auto* e = std::get_if<GaussianEvent>(&event.kind())) {
-    return next_up(0.5 / (e->noise_multiplier.value() * e->noise_multiplier.value()));
-  }
-  if (const auto* e = std::get_if<TreeAggregationEvent>(&event.kind())) {
-    const double nodes = static_cast<double>(std::bit_width(e->steps.value()));
-    return next_up(next_up(0.5 * nodes / (e->noise_multiplier.value() * e->noise_multiplier.value())));
-  }
-  if (const auto* e = std::get_if<DiscreteGaussianEvent>(&event.kind()); e != nullptr && e->summands.value() == 1) {
-    const double ratio = next_up(e->l2_sensitivity.value() / e->sigma.value());
-    return next_up(ratio * ratio / 2);
-  }
-  if (const auto* e = std::get_if<LaplaceEvent>(&event.kind())) return pure(next_up(1 / e->noise_multiplier.value()));
-  if (const auto* e = std::get_if<DiscreteLaplaceEvent>(&event.kind())) {
-    return pure(next_up(e->l1_sensitivity.value() / e->scale.value()));
-  }
-  if (const auto* e = std::get_if<RandomizedResponseEvent>(&event.kind())) return pure(e->epsilon.value());
-  if (const auto* e = std::get_if<PermuteAndFlipEvent>(&event.kind())) return pure(e->epsilon.value());
-  if (const auto* e = std::get_if<ExponentialEvent>(&event.kind())) return pure(e->epsilon.value()) / 4;
-  if (const auto* e = std::get_if<ZcdpEvent>(&event.kind()); e != nullptr && e->delta.value() == 0)
-    return e->rho.value();
-  if (const auto* e = std::get_if<EpsilonDeltaEvent>(&event.kind()); e != nullptr && e->delta.value() == 0) {
-    return pure(e->epsilon.value());
-  }
-  if (const auto* e = std::get_if<PoissonSampledEvent>(&event.kind())) {
-    double sum = 0;
-    for (const Leaf& leaf : leaves_of(e->event)) {
-      NF_TRY(const double one, rho_of(leaf.event));
-      sum = add_up(sum, times_up(one, leaf.count));
-    }
-    return sum;
-  }
-  return invalid_argument(fmt::format("zCDP has no bound for events of kind {}", kind_name(event)));
-}
-
-Result<AccountantAnswer> zcdp(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
-  double rho = 0;
-  bool sampled = false;
-  for (const Leaf& leaf : leaves) {
-    sampled = sampled || std::holds_alternative<PoissonSampledEvent>(leaf.event.kind());
-    NF_TRY(const double one, rho_of(leaf.event));
-    rho = add_up(rho, times_up(one, leaf.count));
-  }
-  if (sampled && adjacency == Adjacency::kReplaceOne) {
-    return invalid_argument("zCDP is computed for Poisson samples under add-remove only");
-  }
-  NF_TRY(const Rho total, Rho::make(rho));
-  NF_TRY(const RenyiEpsilon found, renyi_epsilon(ZcdpEvent{total, Delta::of(0)}, adjacency, delta));
-  return AccountantAnswer{Accountant::kZcdp, found.epsilon, std::nullopt, false,
-                          fmt::format("rho = {:.6g}{}", rho, sampled ? ", without amplification by sampling" : "")};
+Result<AccountantAnswer> zcdp(const DpEvent& event, Adjacency adjacency, Delta delta) {
+  NF_TRY(const ZcdpCost cost, zcdp_cost(event, adjacency));
+  NF_TRY(const RenyiEpsilon found, renyi_epsilon(ZcdpEvent{cost.rho, cost.delta}, adjacency, delta));
+  const bool sampled = contains<PoissonSampledEvent>(event);
+  return AccountantAnswer{
+      Accountant::kZcdp, found.epsilon, std::nullopt, false,
+      fmt::format("rho = {:.6g}{}", cost.rho.value(), sampled ? ", without amplification by sampling" : "")};
 }
 
 Result<AccountantAnswer> gdp(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
@@ -227,7 +183,7 @@ Result<AccountantAnswer> epsilon_by(Accountant accountant, const DpEvent& event,
     case Accountant::kAdvanced:
       return advanced(leaves, adjacency, delta);
     case Accountant::kZcdp:
-      return zcdp(leaves, adjacency, delta);
+      return zcdp(event, adjacency, delta);
     case Accountant::kGdp:
       return gdp(leaves, adjacency, delta);
     case Accountant::kRdp: {

@@ -94,6 +94,10 @@ Result<void> SumFilter::try_spend(ApproxDp cost) {
   return success();
 }
 
+void SumFilter::take_back(ApproxDp cost) {
+  state_ = {state_.epsilon.minus(cost.epsilon.value()), state_.delta.minus(cost.delta.value())};
+}
+
 ApproxDp SumFilter::remaining() const {
   return {PrivacyLoss::make(state_.epsilon.remaining_of(budget_.epsilon.value())).value(),
           Delta::make(state_.delta.remaining_of(budget_.delta.value())).value()};
@@ -127,6 +131,10 @@ Result<void> ZcdpFilter::try_spend(ZcdpCost cost) {
   }
   state_ = next;
   return success();
+}
+
+void ZcdpFilter::take_back(ZcdpCost cost) {
+  state_ = {state_.rho.minus(cost.rho.value()), state_.delta.minus(cost.delta.value())};
 }
 
 ZcdpCost ZcdpFilter::remaining() const {
@@ -210,6 +218,10 @@ Result<void> ApproxDpFilter::try_spend(ApproxDp cost) {
   return exhausted("epsilon", cost.epsilon.value(), left.epsilon.value());
 }
 
+void ApproxDpFilter::take_back(ApproxDp cost) {
+  filter_.take_back({Rho::make(rho_of(cost.epsilon.value())).value(), cost.delta});
+}
+
 ApproxDp ApproxDpFilter::remaining() const {
   const ZcdpCost left = filter_.remaining();
   const double epsilon = std::sqrt(2 * left.rho.value());
@@ -283,10 +295,24 @@ Result<void> RdpFilter::try_spend(std::span<const double> costs) {
   return success();
 }
 
+void RdpFilter::take_back(std::span<const double> costs) {
+  for (std::size_t i = 0; i < costs.size() && i < state_.spent.size(); ++i) {
+    state_.spent[i] = state_.spent[i].minus(costs[i]);
+  }
+}
+
 std::vector<double> RdpFilter::remaining() const {
   std::vector<double> left;
   for (std::size_t i = 0; i < orders_.size(); ++i) left.push_back(state_.spent[i].remaining_of(budgets_[i]));
   return left;
+}
+
+double RdpFilter::spent_share() const {
+  double least = 1;
+  for (std::size_t i = 0; i < orders_.size(); ++i) {
+    if (budgets_[i] > 0) least = std::min(least, state_.spent[i].value() / budgets_[i]);
+  }
+  return least;
 }
 
 Result<PrivacyLoss> RdpFilter::spent_epsilon_at(Delta delta) const {

@@ -16,15 +16,19 @@
 // Odometers:     e^((α−1) L_t − Σ(α−1) ε_i(α)) is a supermartingale for each order α, so by Ville's inequality L_t stays
 //                below Σ ε_i(α) + ln(1/δ_α)/(α−1) at all times, except with probability δ_α; a fixed list of orders
 //                shares δ. (That costs a ln of the list's length, which is what validity at all times is known to need.)
+// Taking back:   a cost that was accepted and whose mechanism never ran and never will may be taken back. Sums stay at or above
+//                those of what is left.
 // Thread safety: not thread-safe; one owner at a time. A filter is copied with its State, which is plain data.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "noisefloor/accounting/composition.h"
+#include "noisefloor/accounting/zcdp.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 
@@ -38,6 +42,8 @@ struct SumUp {
   // The sum with one more term. Infinite where it overflows.
   [[nodiscard]] SumUp plus(double term) const;
   [[nodiscard]] bool within(double budget) const { return high < budget || (high == budget && low <= 0); }
+  // The sum without one of its terms.
+  [[nodiscard]] SumUp minus(double term) const { return std::isfinite(high) ? plus(-term) : *this; }
   // As one double, rounded up.
   [[nodiscard]] double value() const;
   // budget − sum as one double, rounded down, at least 0.
@@ -63,8 +69,11 @@ class SumFilter {
 
   // Accepts and counts the cost, or refuses with kBudgetExhausted and changes nothing.
   [[nodiscard]] Result<void> try_spend(ApproxDp cost);
+  void take_back(ApproxDp cost);
 
   [[nodiscard]] ApproxDp remaining() const;
+  // The part of ε that is spent, in [0, 1]: for display.
+  [[nodiscard]] double spent_share() const { return state_.epsilon.value() / budget_.epsilon.value(); }
   // Σε so far. Requires δ to be at least the Σδ so far.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
   [[nodiscard]] const State& state() const { return state_; }
@@ -74,12 +83,6 @@ class SumFilter {
 
   ApproxDp budget_;
   State state_;
-};
-
-// What a mechanism costs in zCDP: ρ, except with probability δ.
-struct ZcdpCost {
-  Rho rho;
-  Delta delta;
 };
 
 class ZcdpFilter {
@@ -95,8 +98,11 @@ class ZcdpFilter {
   [[nodiscard]] static Result<ZcdpFilter> restore(ZcdpCost budget, const State& state);
 
   [[nodiscard]] Result<void> try_spend(ZcdpCost cost);
+  void take_back(ZcdpCost cost);
 
   [[nodiscard]] ZcdpCost remaining() const;
+  // The part of ρ that is spent, in [0, 1]: for display.
+  [[nodiscard]] double spent_share() const { return state_.rho.value() / budget_.rho.value(); }
   // The odometer, over a list of 64 orders that depends on the budget only. δ pays for the δ of the budget first (so it
   // must be above it): outside of failures of that total probability, and of δ minus it, the loss is at most this.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
@@ -123,9 +129,12 @@ class ApproxDpFilter {
                                                       const State& state);
 
   [[nodiscard]] Result<void> try_spend(ApproxDp cost);
+  void take_back(ApproxDp cost);
 
   // The largest (ε, δ) that one more cost may have, up to a relative 1e-15.
   [[nodiscard]] ApproxDp remaining() const;
+  // The part of Σε² that is spent, in [0, 1]: for display.
+  [[nodiscard]] double spent_share() const { return filter_.spent_share(); }
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const { return filter_.spent_epsilon_at(delta); }
   [[nodiscard]] const State& state() const { return filter_.state(); }
 
@@ -157,9 +166,13 @@ class RdpFilter {
 
   // One cost an order, finite or +∞ (nothing is known at that order), none negative.
   [[nodiscard]] Result<void> try_spend(std::span<const double> costs);
+  // An order at which an infinite cost was accepted stays of no use.
+  void take_back(std::span<const double> costs);
 
   // What is left at each order; 0 where nothing is. A cost that is within it at one order is accepted.
   [[nodiscard]] std::vector<double> remaining() const;
+  // The part that is spent at the order where it is least, in [0, 1]: for display.
+  [[nodiscard]] double spent_share() const;
   // The least over orders of Σ + ln(m/δ)/(α − 1). Requires δ > 0.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
   [[nodiscard]] const std::vector<double>& orders() const { return orders_; }

@@ -13,10 +13,10 @@
 #include "noisefloor/accounting/comparison.h"
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/accounting/tradeoff.h"
+#include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/chart.h"
 #include "noisefloor/cli/input.h"
-#include "noisefloor/cli/output.h"
 #include "noisefloor/event/json.h"
 
 namespace noisefloor::cli {
@@ -230,19 +230,6 @@ Result<Question> events_question(const Options& o) {
 // --- Answers -------------------------------------------------------------------------------------------------------------
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-Json interval_json(double lower, double upper) {
-  const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json("infinite"); };
-  return Json{{"lower", finite(lower)}, {"upper", finite(upper)}};
-}
-
-std::string shown_interval(double lower, double upper) {
-  if (!std::isfinite(upper)) return "infinite";
-  // As many digits as both bounds share, and two more.
-  const double width = upper - lower;
-  const int digits = width <= 0 ? 12 : std::clamp(static_cast<int>(std::ceil(-std::log10(width / upper))) + 2, 4, 12);
-  return fmt::format("{:.{}g} (certified: at least {:.{}g})", upper, digits, lower, digits);
-}
 
 void describe(Report& report, const Question& question) {
   report.set("adjacency", name_of(question.statement.adjacency));

@@ -10,6 +10,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/cli/account_command.h"
+#include "noisefloor/cli/budget_command.h"
 #include "noisefloor/cli/completion.h"
 #include "noisefloor/cli/mechanism_command.h"
 #include "version.h"
@@ -23,6 +24,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
+  noisefloor budget create trial --epsilon 3 --delta 1e-5
   source <(noisefloor completion bash)
 
 Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted (nothing released), 4 input data,
@@ -69,6 +71,7 @@ int run_checked(int argc, char** argv) {
   add_account_command(app, action);
   add_calibrate_command(app, action);
   add_mechanism_command(app, action);
+  add_budget_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   completion->add_option("shell", shell, "bash, zsh or fish")->required();
@@ -88,7 +91,8 @@ int run_checked(int argc, char** argv) {
   }
   const Result<Report> report = action.run();
   if (!report.has_value()) return fail(report.error());
-  return print(action.json ? report.value().as_json() : report.value().as_text());
+  const int printed = print(action.json ? report.value().as_json() : report.value().as_text());
+  return printed == 0 ? report.value().exit_code() : printed;
 }
 
 }  // namespace

@@ -117,8 +117,9 @@ std::string to_svg(const Chart& chart) {
     band += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
     line += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
   }
-  for (auto p = chart.points.rbegin(); p != chart.points.rend(); ++p)
-    band += fmt::format("{:.2f},{:.2f} ", x(p->x), y(p->lower));
+  for (std::size_t i = chart.points.size(); i-- > 0;) {
+    band += fmt::format("{:.2f},{:.2f} ", x(chart.points[i].x), y(chart.points[i].lower));
+  }
   svg += fmt::format("<path d=\"{}Z\" fill=\"#2f6fb3\" fill-opacity=\"0.22\"/>\n", band);
   svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#1f5a99\" stroke-width=\"2\"/>\n", line);
   svg += fmt::format(

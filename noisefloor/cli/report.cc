@@ -3,12 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "noisefloor/event/json.h"
 
 namespace noisefloor::cli {
 
 std::string shown(double value) { return fmt::format("{:.10g}", value); }
+
+nlohmann::ordered_json interval_json(double lower, double upper) {
+  const auto finite = [](double value) {
+    return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json("infinite");
+  };
+  return nlohmann::ordered_json{{"lower", finite(lower)}, {"upper", finite(upper)}};
+}
+
+std::string shown_interval(double lower, double upper) {
+  if (!std::isfinite(upper)) return "infinite";
+  // As many digits as both bounds share, and two more.
+  const double width = upper - lower;
+  const int digits = width <= 0 ? 12 : std::clamp(static_cast<int>(std::ceil(-std::log10(width / upper))) + 2, 4, 12);
+  return fmt::format("{:.{}g} (certified: at least {:.{}g})", upper, digits, lower, digits);
+}
 
 void Report::state(const DpStatement& statement) {
   const bool is_private = !contains<NonPrivateEvent>(statement.event);
@@ -23,12 +39,14 @@ void Report::state(const DpStatement& statement) {
   if (!is_private) remark("NOT PRIVATE: the noise was replayed from a seed. Whoever knows the seed can subtract it.");
 }
 
-std::string Report::as_json() const { return json_.dump(2) + "\n"; }
+std::string Report::as_json() const {  // A name of a file need not be UTF-8, and JSON must be.
+  return json_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 
 std::string Report::as_text() const {
   std::size_t width = 0;
   for (const auto& [label, text] : lines_) width = std::max(width, label.size());
-  std::string out = title_ + "\n";
+  std::string out = above_ + title_ + "\n";
   for (const auto& [label, text] : lines_) out += fmt::format("  {:<{}}  {}\n", label, width, text);
   for (const std::string& remark : remarks_) out += remark + "\n";
   return out;

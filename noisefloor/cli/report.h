@@ -23,6 +23,11 @@ class Report {
   }
   // A line of the table.
   void line(std::string label, std::string text) { lines_.emplace_back(std::move(label), std::move(text)); }
+  // Text above the title, as it is.
+  void above(const std::string& text) { above_ += text; }
+  // The exit code with which the program ends after this report; 0 unless it reports a failure.
+  void exit_with(int code) { exit_code_ = code; }
+  [[nodiscard]] int exit_code() const { return exit_code_; }
   // A sentence below the table.
   void remark(std::string text) { remarks_.push_back(std::move(text)); }
 
@@ -34,6 +39,8 @@ class Report {
 
  private:
   std::string title_;
+  std::string above_;
+  int exit_code_ = 0;
   nlohmann::ordered_json json_;
   std::vector<std::pair<std::string, std::string>> lines_;
   std::vector<std::string> remarks_;
@@ -41,5 +48,9 @@ class Report {
 
 // A number for people: at most 10 significant digits.
 [[nodiscard]] std::string shown(double value);
+
+// A certified interval, for people and in JSON, where JSON has no infinities.
+[[nodiscard]] std::string shown_interval(double lower, double upper);
+[[nodiscard]] nlohmann::ordered_json interval_json(double lower, double upper);
 
 }  // namespace noisefloor::cli

@@ -1,0 +1,143 @@
+#include "noisefloor/crypto/signing.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::size_t kSeedBytes = crypto_sign_SEEDBYTES;
+
+void initialise() {
+  static const bool ready = sodium_init() >= 0;
+  NF_CHECK(ready, "libsodium could not be initialised");
+}
+
+const unsigned char* data_of(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
+
+// A file that is closed when it goes.
+class File {
+ public:
+  explicit File(int descriptor) : descriptor_(descriptor) {}
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  [[nodiscard]] int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+Error file_error(std::string_view what, const std::string& path) {
+  return io_error(fmt::format("the key file {} could not be {}: {}", shown(path), what, std::strerror(errno)));
+}
+
+}  // namespace
+
+struct SigningKey::Secret {
+  std::array<std::uint8_t, crypto_sign_SECRETKEYBYTES> bytes{};
+
+  Secret() { sodium_mlock(bytes.data(), bytes.size()); }
+  Secret(const Secret&) = delete;
+  Secret& operator=(const Secret&) = delete;
+  ~Secret() { sodium_munlock(bytes.data(), bytes.size()); }  // wipes
+};
+
+SigningKey::SigningKey(std::unique_ptr<Secret> secret) : secret_(std::move(secret)) {}
+SigningKey::SigningKey(SigningKey&&) noexcept = default;
+SigningKey& SigningKey::operator=(SigningKey&&) noexcept = default;
+SigningKey::~SigningKey() = default;
+
+SigningKey SigningKey::generate() {
+  initialise();
+  auto secret = std::make_unique<Secret>();
+  PublicKey ignored;
+  NF_CHECK(crypto_sign_keypair(ignored.data(), secret->bytes.data()) == 0, "Ed25519 keys can always be made");
+  return SigningKey(std::move(secret));
+}
+
+SigningKey SigningKey::from_seed(const std::array<std::uint8_t, 32>& seed) {
+  initialise();
+  auto secret = std::make_unique<Secret>();
+  PublicKey ignored;
+  NF_CHECK(crypto_sign_seed_keypair(ignored.data(), secret->bytes.data(), seed.data()) == 0,
+           "every seed is one of an Ed25519 key");
+  return SigningKey(std::move(secret));
+}
+
+Result<SigningKey> SigningKey::load(const std::string& path) {
+  const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return file_error("opened", path);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return file_error("read", path);
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    return io_error(fmt::format("the key file {} can be read by others. Make it yours alone: chmod 600", shown(path)));
+  }
+  std::array<char, 2 * kSeedBytes + 2> text{};
+  const ssize_t got = ::read(file.get(), text.data(), text.size());
+  if (got < 0) return file_error("read", path);
+  std::string_view line(text.data(), static_cast<std::size_t>(got));
+  if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
+  std::optional<std::vector<std::uint8_t>> seed = from_hex(line);
+  sodium_memzero(text.data(), text.size());
+  if (!seed || seed->size() != kSeedBytes) {
+    return io_error(fmt::format("the key file {} is not one of 64 hexadecimal digits", shown(path)));
+  }
+  std::array<std::uint8_t, kSeedBytes> bytes{};
+  std::copy(seed->begin(), seed->end(), bytes.begin());
+  SigningKey key = from_seed(bytes);
+  sodium_memzero(seed->data(), seed->size());
+  sodium_memzero(bytes.data(), bytes.size());
+  return key;
+}
+
+Result<void> SigningKey::save(const std::string& path) const {
+  const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (file.get() < 0) return file_error("written", path);
+  std::string line = to_hex(std::span(secret_->bytes).first(kSeedBytes)) + "\n";  // the seed stands first
+  const ssize_t put = ::write(file.get(), line.data(), line.size());
+  const bool written = put == static_cast<ssize_t>(line.size()) && ::fsync(file.get()) == 0;
+  sodium_memzero(line.data(), line.size());
+  if (!written) {
+    Error error = file_error("written", path);
+    ::unlink(path.c_str());
+    return error;
+  }
+  return success();
+}
+
+Signature SigningKey::sign(std::string_view message) const {
+  Signature signature;
+  const int failed =
+      crypto_sign_detached(signature.data(), nullptr, data_of(message), message.size(), secret_->bytes.data());
+  NF_CHECK(failed == 0, "a key signs every message");
+  return signature;
+}
+
+PublicKey SigningKey::public_key() const {
+  PublicKey key;
+  NF_CHECK(crypto_sign_ed25519_sk_to_pk(key.data(), secret_->bytes.data()) == 0, "every key has a public one");
+  return key;
+}
+
+bool verify_signature(const PublicKey& key, std::string_view message, const Signature& signature) {
+  return crypto_sign_verify_detached(signature.data(), data_of(message), message.size(), key.data()) == 0;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,83 @@
+#include "noisefloor/crypto/signing.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+#include "noisefloor/base/hex.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+template <std::size_t N>
+std::array<std::uint8_t, N> bytes(std::string_view hex) {
+  std::array<std::uint8_t, N> result{};
+  const std::vector<std::uint8_t> read = from_hex(hex).value();
+  EXPECT_EQ(read.size(), N);
+  std::copy(read.begin(), read.end(), result.begin());
+  return result;
+}
+
+// RFC 8032, 7.1, TEST 2.
+TEST(Signing, KnownSignature) {
+  const SigningKey key =
+      SigningKey::from_seed(bytes<32>("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"));
+  EXPECT_EQ(to_hex(key.public_key()), "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+  EXPECT_EQ(to_hex(key.sign("\x72")),
+            "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
+            "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00");
+}
+
+TEST(Signing, AnyChangeIsFound) {
+  const SigningKey key = SigningKey::generate();
+  const PublicKey holder = key.public_key();
+  const Signature signature = key.sign("twelve bytes");
+  EXPECT_TRUE(verify_signature(holder, "twelve bytes", signature));
+  EXPECT_FALSE(verify_signature(holder, "twelve bytez", signature));
+  EXPECT_FALSE(verify_signature(SigningKey::generate().public_key(), "twelve bytes", signature));
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    Signature other = signature;
+    other[i] ^= 1U;
+    EXPECT_FALSE(verify_signature(holder, "twelve bytes", other)) << i;
+  }
+}
+
+TEST(Signing, KeyFilesComeBack) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("a.key");
+  const SigningKey key = SigningKey::generate();
+  ASSERT_TRUE(key.save(path).has_value());
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  EXPECT_EQ(SigningKey::load(path).value().public_key(), key.public_key());
+  // Never over another key.
+  EXPECT_EQ(SigningKey::generate().save(path).error().code, ErrorCode::kIo);
+  EXPECT_EQ(SigningKey::load(path).value().public_key(), key.public_key());
+}
+
+TEST(Signing, BadKeyFilesAreRefused) {
+  const testing::TemporaryFolder folder;
+  EXPECT_EQ(SigningKey::load(folder.path("none.key")).error().code, ErrorCode::kIo);
+  for (const char* content : {"", "xyz", "00", "\n"}) {
+    const std::string path = folder.path("bad.key");
+    std::ofstream(path, std::ios::trunc) << content;
+    ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+    EXPECT_EQ(SigningKey::load(path).error().code, ErrorCode::kIo) << content;
+  }
+  const std::string open = folder.path("open.key");
+  ASSERT_TRUE(SigningKey::generate().save(open).has_value());
+  ASSERT_EQ(::chmod(open.c_str(), 0644), 0);
+  const Result<SigningKey> read = SigningKey::load(open);
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().message.find("chmod 600"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace noisefloor

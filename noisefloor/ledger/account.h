@@ -1,0 +1,80 @@
+// How much of one budget is spent: a privacy filter with the terms of its budget. Pure, no I/O.
+//
+// Guarantee:     if every charge that was accepted is true of its use (charge_for is, for the events that it is given),
+//                then all uses together are (ε, δ)-DP for the terms, however they were chosen under an adaptive rule, and
+//                whichever of the planned ones were done under `planned`. A charge that is refused changes nothing.
+// Rounding:      costs up, budgets down (filters.h).
+// Implements:    filters.h. rdp with failures: a mechanism that is δᵢ-approximately Rényi-DP differs from a Rényi-DP one
+//                with probability δᵢ at most, given the past; Σδᵢ ≤ failures · δ whatever was chosen, and the filter over
+//                the others takes the rest of δ.
+// Thread safety: not thread-safe.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "noisefloor/accounting/filters.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/event/dp_event.h"
+#include "noisefloor/ledger/terms.h"
+#include "noisefloor/numerics/interval.h"
+
+namespace noisefloor {
+
+// Checks terms: names, ranges, what the rule needs; for planned, that all items together are within the total.
+[[nodiscard]] Result<void> check_terms(const BudgetTerms& terms);
+
+// The largest ρ that is (ε, δ)-DP for the part of δ that is not for failures, found once when a zcdp budget is made.
+[[nodiscard]] Result<Rho> zcdp_budget_of(const BudgetTerms& terms);
+
+// The certified ε at the budget's δ of all items of a plan, each done as often as it may be.
+[[nodiscard]] Result<Interval> plan_epsilon(const BudgetTerms& terms);
+
+// What `event` costs under the rule. Uses that have no pure ε need a δ of their own under basic and approx-dp. Under
+// planned, nothing: the plan has paid.
+[[nodiscard]] Result<Charge> charge_for(const BudgetTerms& terms, const DpEvent& event, std::optional<Delta> delta);
+
+class Account {
+ public:
+  // Requires terms that check_terms accepts.
+  [[nodiscard]] static Result<Account> open(const BudgetTerms& terms);
+
+  // Counts the charge, or refuses with kBudgetExhausted and changes nothing. `item` is the plan's item for planned, and
+  // empty otherwise.
+  [[nodiscard]] Result<void> spend(const Charge& charge, const std::string& item);
+  // Takes back a charge that was accepted for a use that never began and never will.
+  [[nodiscard]] Result<void> take_back(const Charge& charge, const std::string& item);
+  [[nodiscard]] bool fits(const Charge& charge, const std::string& item) const;
+
+  // What is left, in the rule's own measure, for people: "rho 0.12 and delta 1e-6", "2 of 3 of 'mean age'".
+  [[nodiscard]] std::string left() const;
+  // The part of the budget that is spent, in [0, 1]: of ε for basic, of ρ for zcdp and approx-dp, at the best order for
+  // rdp, of the items for planned.
+  [[nodiscard]] double spent_share() const;
+  // The δ that uses have spent as their own.
+  [[nodiscard]] double failures_spent() const;
+  // ε spent so far at δ, valid at all times at once. Not for planned (whose uses are composed from their events).
+  [[nodiscard]] Result<PrivacyLoss> odometer(Delta delta) const;
+  // How often an item of the plan may still be used; nothing if there is no such item.
+  [[nodiscard]] std::optional<std::uint64_t> item_left(const std::string& item) const;
+
+ private:
+  struct Planned {
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> items;  // name → (used, times)
+  };
+  struct Renyi {
+    RdpFilter filter;
+    SumUp failures;
+    double failures_budget;
+  };
+  using Filter = std::variant<Planned, SumFilter, ApproxDpFilter, ZcdpFilter, Renyi>;
+
+  explicit Account(Filter filter) : filter_(std::move(filter)) {}
+
+  Filter filter_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,228 @@
+#include "noisefloor/ledger/audit.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <utility>
+
+#include "noisefloor/accounting/pld.h"
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/event/json.h"
+#include "noisefloor/ledger/what_fits.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::uint64_t kMostForecast = 100'000;
+constexpr std::size_t kRateOver = 100;  // uses
+
+// Uses of one budget with equal ones counted together.
+class Uses {
+ public:
+  void add(const std::string& event) { ++counts_[event]; }
+  [[nodiscard]] bool is_empty() const { return counts_.empty(); }
+  [[nodiscard]] Result<DpEvent> event() const {
+    std::vector<DpEvent> parts;
+    for (const auto& [text, count] : counts_) {
+      NF_TRY(DpEvent one, parse_event(text));
+      NF_TRY(const Steps times, Steps::make(count));
+      parts.emplace_back(SelfComposedEvent{times, std::move(one)});
+    }
+    return DpEvent(ComposedEvent{std::move(parts)});
+  }
+
+ private:
+  std::map<std::string, std::uint64_t> counts_;
+};
+
+// Calls `take` for each entry, parsed.
+Result<void> for_each_entry(Ledger& ledger, const std::function<Result<void>(const Entry&)>& take) {
+  return ledger.history(0, [&](const StoredEntry& stored) -> Result<void> {
+    NF_TRY(const Entry entry, parse_entry(stored.text));
+    return take(entry);
+  });
+}
+
+struct Settled {
+  SpendStatus status = SpendStatus::kOpen;
+  std::optional<Digest> release;
+  std::optional<double> accuracy;
+};
+
+Result<std::unordered_map<std::uint64_t, Settled>> settlements(Ledger& ledger) {
+  std::unordered_map<std::uint64_t, Settled> all;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) {
+      all[commit->reservation] = {SpendStatus::kCommitted, commit->release, commit->accuracy};
+    } else if (const auto* abort = std::get_if<AbortEntry>(&entry.body)) {
+      all[abort->reservation] = {SpendStatus::kAborted, std::nullopt, std::nullopt};
+    }
+    return success();
+  }));
+  return all;
+}
+
+// What is spent at δ. Never more than the total, which the rule guarantees.
+Result<double> spent_at(const LedgerState::Budget& budget, const Uses& uses, Delta delta) {
+  const double total = budget.terms->epsilon.value();
+  if (uses.is_empty() && budget.children.empty()) return 0.0;
+  const bool capped = delta.value() >= budget.terms->delta.value();
+  if (budget.terms->rule == Rule::kPlanned) {
+    NF_TRY(const DpEvent event, uses.event());
+    NF_TRY(const Interval found, pld_epsilon(event, budget.terms->adjacency, delta));
+    return capped ? std::min(total, found.upper) : found.upper;
+  }
+  NF_TRY(const PrivacyLoss found, budget.account.odometer(delta));
+  return capped ? std::min(total, found.value()) : found.value();
+}
+
+}  // namespace
+
+std::string show_time(TimeMs time) {
+  const TimeMs seconds = time >= 0 ? time / 1000 : (time - 999) / 1000;
+  const auto whole = static_cast<std::time_t>(seconds);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), time - seconds * 1000);
+}
+
+Result<TimeMs> parse_time(const std::string& text) {
+  const auto bad = [&] {
+    return invalid_argument(
+        fmt::format("a time is a date such as 2026-03-01, or 2026-03-01T12:00:00Z; got {}", shown(text)));
+  };
+  std::tm parts{};
+  int used = 0;
+  const bool date =
+      std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &used) == 3;  // NOLINT
+  if (!date) return bad();
+  if (static_cast<std::size_t>(used) != text.size()) {
+    int more = 0;
+    const bool clock =
+        std::sscanf(text.c_str() + used, "T%2d:%2d:%2dZ%n", &parts.tm_hour, &parts.tm_min, &parts.tm_sec,  // NOLINT
+                    &more) == 3;
+    if (!clock || static_cast<std::size_t>(used + more) != text.size()) return bad();
+  }
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  std::tm again = parts;
+  const std::time_t seconds = ::timegm(&again);
+  const bool same = again.tm_year == parts.tm_year && again.tm_mon == parts.tm_mon && again.tm_mday == parts.tm_mday &&
+                    again.tm_hour == parts.tm_hour && again.tm_min == parts.tm_min && again.tm_sec == parts.tm_sec;
+  if (!same) return bad();  // such as the 30th of February
+  return static_cast<TimeMs>(seconds) * 1000;
+}
+
+std::string to_json(const AuditRecord& r, const std::string& version) {
+  nlohmann::ordered_json json;
+  json["reservation"] = r.sequence;
+  json["pipeline"] = r.use.note.pipeline;
+  json["time"] = show_time(r.time);
+  json["status"] = name_of(r.status);
+  json["budget"] = r.use.budget;
+  json["key"] = r.use.key;
+  json["purpose"] = r.use.note.purpose;
+  if (!r.use.item.empty()) json["item"] = r.use.item;
+  json["configuration"] =
+      nlohmann::ordered_json::parse(r.use.note.configuration.empty() ? "{}" : r.use.note.configuration, nullptr, false);
+  json["events"] = nlohmann::ordered_json::array({nlohmann::ordered_json::parse(r.use.event, nullptr, false)});
+  json["epsilon_spent"] = r.epsilon_spent;
+  json["delta_spent"] = r.delta_spent;
+  json["epsilon_left"] = r.epsilon_left;
+  json["delta_left"] = r.delta_left;
+  json["techniques"] = r.use.note.techniques;
+  json["accuracy"] = r.accuracy ? nlohmann::ordered_json(*r.accuracy) : nlohmann::ordered_json();
+  json["release"] = r.release ? nlohmann::ordered_json(to_hex(*r.release)) : nlohmann::ordered_json();
+  json["accounting"] = {{"method", name_of(r.rule)}, {"program", "noisefloor"}, {"version", version}};
+  return json.dump();
+}
+
+Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
+                             const std::function<void(const AuditRecord&)>& take) {
+  NF_TRY(const auto settled, settlements(ledger));
+  LedgerState state;
+  std::unordered_map<std::string, Uses> uses;
+  return for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    NF_TRY_VOID(state.apply(entry));
+    const auto* use = std::get_if<ReserveEntry>(&entry.body);
+    if (use == nullptr || (budget && use->budget != *budget)) return success();
+    const auto place = settled.find(entry.sequence);
+    const Settled outcome = place == settled.end() ? Settled{} : place->second;
+    uses[use->budget].add(use->event);
+    NF_TRY(const LedgerState::Budget* const account, state.need(use->budget));
+    const BudgetTerms& terms = *account->terms;
+    NF_TRY(const double spent, spent_at(*account, uses[use->budget], terms.delta));
+    const double failures = account->account.failures_spent();
+    take({entry.sequence, entry.time, outcome.status, *use, outcome.release, outcome.accuracy, terms.rule, spent,
+          failures, std::max(0.0, terms.epsilon.value() - spent), std::max(0.0, terms.delta.value() - failures)});
+    return success();
+  });
+}
+
+Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at) {
+  std::optional<LedgerState::Budget> found;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    NF_TRY(const LedgerState::Budget* const one, state.need(budget));
+    found = *one;
+    return success();
+  }));
+  NF_TRY(const auto settled, settlements(ledger));
+  Uses uses;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    if (const auto* use = std::get_if<ReserveEntry>(&entry.body); use != nullptr && use->budget == budget) {
+      const auto place = settled.find(entry.sequence);
+      if (place == settled.end() || place->second.status != SpendStatus::kAborted) uses.add(use->event);
+    } else if (const auto* part = std::get_if<BudgetEntry>(&entry.body);
+               part != nullptr && part->terms.parent == budget) {
+      NF_TRY(const PrivacyLoss epsilon, PrivacyLoss::make(part->terms.epsilon.value()));
+      uses.add(to_json(DpEvent(EpsilonDeltaEvent{epsilon, part->terms.delta})));
+    }
+    return success();
+  }));
+  BudgetSummary summary{*found, at.value_or(found->terms->delta), 0, {0, 0}, {}};
+  if (uses.is_empty()) return summary;
+  NF_TRY(summary.odometer, spent_at(*found, uses, summary.at));
+  NF_TRY(const DpEvent event, uses.event());
+  NF_TRY(summary.if_planned, pld_epsilon(event, found->terms->adjacency, summary.at));
+  for (Accountant accountant : {Accountant::kBasic, Accountant::kAdvanced}) {
+    const Result<AccountantAnswer> answer = epsilon_by(accountant, event, found->terms->adjacency, summary.at);
+    if (answer.has_value()) summary.beside.push_back(answer.value());
+  }
+  return summary;
+}
+
+Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budget) {
+  std::optional<LedgerState::Budget> found;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    NF_TRY(const LedgerState::Budget* const one, state.need(budget));
+    found = *one;
+    return success();
+  }));
+  std::optional<std::pair<std::uint64_t, ReserveEntry>> last;
+  std::deque<TimeMs> times;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    const auto* use = std::get_if<ReserveEntry>(&entry.body);
+    if (use == nullptr || use->budget != budget) return success();
+    last.emplace(entry.sequence, *use);
+    times.push_back(entry.time);
+    if (times.size() > kRateOver) times.pop_front();
+    return success();
+  }));
+  if (!last) return std::optional<Forecast>();
+  const std::uint64_t more = how_many_fit(found->account, last->second.charge, last->second.item, kMostForecast);
+  Forecast result{last->first, more, more == kMostForecast, std::nullopt};
+  if (times.size() >= 2 && times.back() > times.front()) {
+    const double between = static_cast<double>(times.back() - times.front()) / static_cast<double>(times.size() - 1);
+    const double end = static_cast<double>(times.back()) + between * static_cast<double>(more);
+    if (end < 253'402'300'800'000.0) result.exhausted = static_cast<TimeMs>(end);  // the year 10000
+  }
+  return std::optional(result);
+}
+
+}  // namespace noisefloor

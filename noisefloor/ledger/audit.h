@@ -1,0 +1,66 @@
+// What a ledger has to tell: the record of each use, what a budget has come to, and how long it will last.
+//
+// Guarantee:     spent is an upper bound of what all uses up to then cost together at the budget's δ, for whatever way they were
+//                chosen; left is the total less that. Under planned it is the certified ε of the uses that were made.
+// Thread safety: as ledger.h.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/accounting/comparison.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/numerics/interval.h"
+
+namespace noisefloor {
+
+// "2026-03-01T12:00:00.000Z", and back: a date, or a date and a time in UTC.
+[[nodiscard]] std::string show_time(TimeMs time);
+[[nodiscard]] Result<TimeMs> parse_time(const std::string& text);
+
+struct AuditRecord {
+  std::uint64_t sequence;
+  TimeMs time;
+  SpendStatus status;
+  ReserveEntry use;
+  std::optional<Digest> release;
+  std::optional<double> accuracy;
+  Rule rule;
+  double epsilon_spent;  // by this and all uses before it
+  double delta_spent;
+  double epsilon_left;
+  double delta_left;
+};
+
+// One JSON object. `version` is that of the program, which is that of its accountants.
+[[nodiscard]] std::string to_json(const AuditRecord& record, const std::string& version);
+
+// The records of one budget, or of all if none is named, in order.
+[[nodiscard]] Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
+                                           const std::function<void(const AuditRecord&)>& take);
+
+struct BudgetSummary {
+  LedgerState::Budget budget;
+  Delta at;             // the δ of the figures below
+  double odometer;      // what all uses so far cost, valid at all times
+  Interval if_planned;  // the certified ε had all uses been fixed in advance; not a guarantee for chosen ones
+  std::vector<AccountantAnswer> beside;  // basic and advanced composition, for comparison
+};
+
+[[nodiscard]] Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at);
+
+struct Forecast {
+  std::uint64_t last;               // the reservation that is taken as the pattern
+  std::uint64_t more;               // how many like it still fit
+  bool at_least;                    // there are more than that
+  std::optional<TimeMs> exhausted;  // at the rate of the last uses
+};
+
+// Nothing if the budget was not used yet.
+[[nodiscard]] Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budget);
+
+}  // namespace noisefloor

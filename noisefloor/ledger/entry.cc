@@ -1,0 +1,360 @@
+#include "noisefloor/ledger/entry.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <utility>
+
+#include "noisefloor/base/hex.h"
+#include "noisefloor/event/json.h"
+#include "noisefloor/ledger/canonical_json.h"
+
+namespace noisefloor {
+namespace {
+
+// --- Writing ---------------------------------------------------------------------------------------------------------
+
+class Writer {
+ public:
+  explicit Writer(std::string& out) : out_(out) {}
+
+  // `name` is the field with its punctuation: ,"time":
+  void text(std::string_view name, std::string_view value) {
+    out_ += name;
+    append_json_string(out_, value);
+  }
+  void number(std::string_view name, double value) {
+    out_ += name;
+    append_json_number(out_, value);
+  }
+  template <class Whole>
+  void whole(std::string_view name, Whole value) {
+    out_ += name;
+    fmt::format_to(std::back_inserter(out_), "{}", value);
+  }
+  void bytes(std::string_view name, std::span<const std::uint8_t> value) {
+    out_ += name;
+    out_ += '"';
+    out_ += to_hex(value);
+    out_ += '"';
+  }
+  void raw(std::string_view name, std::string_view value) {
+    out_ += name;
+    out_ += value;
+  }
+  template <class List, class Each>
+  void list(std::string_view name, const List& values, Each&& each) {
+    out_ += name;
+    out_ += '[';
+    bool first = true;
+    for (const auto& value : values) {
+      if (!first) out_ += ',';
+      first = false;
+      each(value);
+    }
+    out_ += ']';
+  }
+  void numbers(std::string_view name, const std::vector<double>& values) {
+    list(name, values, [&](double value) { append_json_number(out_, value); });
+  }
+  void charge(std::string_view name, const Charge& charge) {
+    out_ += name;
+    numbers(R"({"amounts":)", charge.amounts);
+    number(R"(,"delta":)", charge.delta);
+    out_ += '}';
+  }
+
+ private:
+  std::string& out_;
+};
+
+void write(Writer& out, const GenesisEntry& e) {
+  out.whole(R"(,"entry":"genesis","format":)", kLedgerFormatVersion);
+  out.bytes(R"(,"ledger":)", e.ledger);
+  out.bytes(R"(,"key":)", e.key);
+}
+
+void write(Writer& out, const BudgetEntry& e) {
+  const BudgetTerms& t = e.terms;
+  out.text(R"(,"entry":"budget","name":)", t.name);
+  out.number(R"(,"epsilon":)", t.epsilon.value());
+  out.number(R"(,"delta":)", t.delta.value());
+  out.text(R"(,"adjacency":)", name_of(t.adjacency));
+  out.text(R"(,"unit":)", name_of(t.unit));
+  out.text(R"(,"rule":)", name_of(t.rule));
+  out.number(R"(,"failures":)", t.failures);
+  if (t.rule == Rule::kZcdp) out.number(R"(,"rho":)", t.rho);
+  if (t.rule == Rule::kRdp) out.numbers(R"(,"orders":)", t.orders);
+  if (t.rule == Rule::kPlanned) {
+    out.list(R"(,"plan":)", t.plan, [&](const PlanItem& item) {
+      out.text(R"({"name":)", item.name);
+      out.whole(R"(,"times":)", item.times.value());
+      out.raw(R"(,"event":)", to_json(item.event));
+      out.raw("}", "");
+    });
+  }
+  if (t.from) out.whole(R"(,"from":)", *t.from);
+  if (t.until) out.whole(R"(,"until":)", *t.until);
+  if (!t.parent.empty()) {
+    out.text(R"(,"parent":)", t.parent);
+    out.charge(R"(,"parent_charge":)", e.parent_charge);
+  }
+}
+
+void write(Writer& out, const ReserveEntry& e) {
+  out.text(R"(,"entry":"reserve","budget":)", e.budget);
+  out.text(R"(,"key":)", e.key);
+  out.bytes(R"(,"request":)", e.request);
+  out.raw(R"(,"event":)", e.event);
+  if (!e.item.empty()) out.text(R"(,"item":)", e.item);
+  if (e.delta) out.number(R"(,"delta":)", *e.delta);
+  out.charge(R"(,"charge":)", e.charge);
+  out.bytes(R"(,"abort_lock":)", e.abort_lock);
+  if (!e.note.pipeline.empty()) out.text(R"(,"pipeline":)", e.note.pipeline);
+  if (!e.note.purpose.empty()) out.text(R"(,"purpose":)", e.note.purpose);
+  if (!e.note.techniques.empty()) {
+    out.list(R"(,"techniques":)", e.note.techniques, [&](const std::string& one) { out.text("", one); });
+  }
+  if (!e.note.configuration.empty()) out.raw(R"(,"configuration":)", e.note.configuration);
+}
+
+void write(Writer& out, const CommitEntry& e) {
+  out.whole(R"(,"entry":"commit","reservation":)", e.reservation);
+  out.bytes(R"(,"release":)", e.release);
+  if (e.accuracy) out.number(R"(,"accuracy":)", *e.accuracy);
+}
+
+void write(Writer& out, const AbortEntry& e) {
+  out.whole(R"(,"entry":"abort","reservation":)", e.reservation);
+  out.bytes(R"(,"token":)", e.token);
+}
+
+void write(Writer& out, const AdoptEntry& e) {
+  out.whole(R"(,"entry":"adopt","epoch":)", e.epoch);
+  out.text(R"(,"reason":)", e.reason);
+}
+
+// --- Reading ---------------------------------------------------------------------------------------------------------
+
+// A value of a quantity's type, or a failed reader.
+template <class T>
+std::optional<T> checked(CanonicalReader& in, Result<T> made) {
+  if (made.has_value()) return std::move(made).value();
+  in.fail();
+  return std::nullopt;
+}
+
+Charge read_charge(CanonicalReader& in) {
+  Charge charge;
+  in.literal(R"({"amounts":)");
+  in.list([&] { charge.amounts.push_back(in.number_or_null()); });
+  in.literal(R"(,"delta":)");
+  charge.delta = in.number();
+  in.literal("}");
+  for (double amount : charge.amounts) {
+    if (!(amount >= 0)) in.fail();
+  }
+  if (!(charge.delta >= 0 && charge.delta < 1)) in.fail();
+  return charge;
+}
+
+std::optional<EntryBody> read_genesis(CanonicalReader& in) {
+  in.literal(R"("genesis","format":)");
+  if (in.count() != static_cast<std::uint64_t>(kLedgerFormatVersion)) in.fail();
+  GenesisEntry e{};
+  in.literal(R"(,"ledger":)");
+  e.ledger = in.bytes<kDigestBytes>();
+  in.literal(R"(,"key":)");
+  e.key = in.bytes<32>();
+  return e;
+}
+
+std::optional<PlanItem> read_item(CanonicalReader& in) {
+  in.literal(R"({"name":)");
+  std::string name = in.string();
+  in.literal(R"(,"times":)");
+  const auto times = checked(in, Steps::make(in.count()));
+  in.literal(R"(,"event":)");
+  const std::string_view text = in.object();
+  in.literal("}");
+  if (!in.good()) return std::nullopt;
+  const auto event = checked(in, parse_event(text));
+  if (!event || to_json(*event) != text) return std::nullopt;
+  return PlanItem{std::move(name), *event, *times};
+}
+
+std::optional<EntryBody> read_budget(CanonicalReader& in) {
+  in.literal(R"("budget","name":)");
+  std::string name = in.string();
+  in.literal(R"(,"epsilon":)");
+  const auto epsilon = checked(in, Epsilon::make(in.number()));
+  in.literal(R"(,"delta":)");
+  const auto delta = checked(in, Delta::make(in.number()));
+  in.literal(R"(,"adjacency":)");
+  const auto adjacency = checked(in, parse_adjacency(in.string()));
+  in.literal(R"(,"unit":)");
+  const auto unit = checked(in, parse_privacy_unit(in.string()));
+  in.literal(R"(,"rule":)");
+  const auto rule = checked(in, parse_rule(in.string()));
+  in.literal(R"(,"failures":)");
+  const double failures = in.number();
+  if (!in.good()) return std::nullopt;
+  BudgetEntry e{{std::move(name), *epsilon, *delta, *adjacency, *unit, *rule, failures, 0, {}, {}, {}, {}, {}}, {}};
+  if (*rule == Rule::kZcdp) {
+    in.literal(R"(,"rho":)");
+    e.terms.rho = in.number();
+  }
+  if (*rule == Rule::kRdp) {
+    in.literal(R"(,"orders":)");
+    in.list([&] { e.terms.orders.push_back(in.number()); });
+  }
+  if (*rule == Rule::kPlanned) {
+    in.literal(R"(,"plan":)");
+    in.list([&] {
+      if (auto item = read_item(in)) {
+        e.terms.plan.push_back(*std::move(item));
+      } else {
+        in.fail();
+      }
+    });
+  }
+  if (in.maybe(R"(,"from":)")) e.terms.from = in.integer();
+  if (in.maybe(R"(,"until":)")) e.terms.until = in.integer();
+  if (in.maybe(R"(,"parent":)")) {
+    e.terms.parent = in.string();
+    if (e.terms.parent.empty()) in.fail();
+    in.literal(R"(,"parent_charge":)");
+    e.parent_charge = read_charge(in);
+  }
+  return e;
+}
+
+std::optional<EntryBody> read_reserve(CanonicalReader& in) {
+  ReserveEntry e{};
+  const auto optional_text = [&](std::string_view field) {
+    if (!in.maybe(field)) return std::string();
+    std::string text = in.string();
+    if (text.empty()) in.fail();
+    return text;
+  };
+  in.literal(R"("reserve","budget":)");
+  e.budget = in.string();
+  in.literal(R"(,"key":)");
+  e.key = in.string();
+  in.literal(R"(,"request":)");
+  e.request = in.bytes<kDigestBytes>();
+  in.literal(R"(,"event":)");
+  e.event = in.object();
+  e.item = optional_text(R"(,"item":)");
+  if (in.maybe(R"(,"delta":)")) e.delta = in.number();
+  in.literal(R"(,"charge":)");
+  e.charge = read_charge(in);
+  in.literal(R"(,"abort_lock":)");
+  e.abort_lock = in.bytes<kDigestBytes>();
+  e.note.pipeline = optional_text(R"(,"pipeline":)");
+  e.note.purpose = optional_text(R"(,"purpose":)");
+  if (in.maybe(R"(,"techniques":)")) {
+    in.list([&] { e.note.techniques.push_back(in.string()); });
+    if (e.note.techniques.empty()) in.fail();
+  }
+  if (in.maybe(R"(,"configuration":)")) e.note.configuration = in.object();
+  return e;
+}
+
+std::optional<EntryBody> read_commit(CanonicalReader& in) {
+  CommitEntry e{};
+  in.literal(R"("commit","reservation":)");
+  e.reservation = in.count();
+  in.literal(R"(,"release":)");
+  e.release = in.bytes<kDigestBytes>();
+  if (in.maybe(R"(,"accuracy":)")) e.accuracy = in.number();
+  return e;
+}
+
+std::optional<EntryBody> read_abort(CanonicalReader& in) {
+  AbortEntry e{};
+  in.literal(R"("abort","reservation":)");
+  e.reservation = in.count();
+  in.literal(R"(,"token":)");
+  e.token = in.bytes<kDigestBytes>();
+  return e;
+}
+
+std::optional<EntryBody> read_adopt(CanonicalReader& in) {
+  AdoptEntry e{};
+  in.literal(R"("adopt","epoch":)");
+  e.epoch = in.count();
+  in.literal(R"(,"reason":)");
+  e.reason = in.string();
+  return e;
+}
+
+std::string head_message(const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence, const Digest& hash) {
+  return fmt::format("noisefloor ledger head v1 {} {} {} {}", to_hex(ledger), epoch, sequence, to_hex(hash));
+}
+
+}  // namespace
+
+std::string to_json(const Entry& entry) {
+  std::string out;
+  out.reserve(512);
+  Writer writer(out);
+  writer.whole(R"({"sequence":)", entry.sequence);
+  writer.whole(R"(,"time":)", entry.time);
+  std::visit([&](const auto& body) { write(writer, body); }, entry.body);
+  out += '}';
+  return out;
+}
+
+Result<Entry> parse_entry(std::string_view json_text) {
+  CanonicalReader in(json_text);
+  in.literal(R"({"sequence":)");
+  const std::uint64_t sequence = in.count();
+  in.literal(R"(,"time":)");
+  const TimeMs time = in.integer();
+  in.literal(R"(,"entry":)");
+  const auto kind_is = [&](std::string_view name) {
+    CanonicalReader ahead = in;
+    return ahead.string() == name && ahead.good();
+  };
+  std::optional<EntryBody> body;
+  if (kind_is("reserve")) {
+    body = read_reserve(in);
+  } else if (kind_is("commit")) {
+    body = read_commit(in);
+  } else if (kind_is("budget")) {
+    body = read_budget(in);
+  } else if (kind_is("abort")) {
+    body = read_abort(in);
+  } else if (kind_is("genesis")) {
+    body = read_genesis(in);
+  } else if (kind_is("adopt")) {
+    body = read_adopt(in);
+  }
+  in.literal("}");
+  if (!body || !in.done()) {
+    return Error{ErrorCode::kVerificationFailed, "an entry is not of a form that this version writes"};
+  }
+  return Entry{sequence, time, *std::move(body)};
+}
+
+Digest chain_hash(const Digest& previous, std::string_view entry_text) {
+  constexpr std::string_view domain = "noisefloor ledger entry v1\n";
+  std::string bytes;
+  bytes.reserve(domain.size() + previous.size() + entry_text.size());
+  bytes += domain;
+  bytes.append(previous.begin(), previous.end());
+  bytes += entry_text;
+  return blake2b(bytes);
+}
+
+Head sign_head(const SigningKey& key, const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence,
+               const Digest& hash) {
+  return {ledger, epoch, sequence, hash, key.sign(head_message(ledger, epoch, sequence, hash))};
+}
+
+bool is_signed_by(const Head& head, const PublicKey& key) {
+  return verify_signature(key, head_message(head.ledger, head.epoch, head.sequence, head.hash), head.signature);
+}
+
+}  // namespace noisefloor

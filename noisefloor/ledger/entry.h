@@ -1,0 +1,106 @@
+// One line of the ledger's history, and the chain that holds the lines together: docs/formats/ledger.md.
+//
+// Guarantee:     parse_entry(to_json(x)) == x, and one entry has one text: whatever to_json would not have written, down to
+//                a space, is refused. An entry's hash covers all entries before it, so that none can be changed, left out,
+//                moved or added without changing every hash after it.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/ledger/terms.h"
+
+namespace noisefloor {
+
+inline constexpr int kLedgerFormatVersion = 1;
+
+// The first line: whose ledger this is.
+struct GenesisEntry {
+  Digest ledger;  // drawn at random
+  PublicKey key;
+};
+
+// A new budget. One with a parent is paid for by its parent.
+struct BudgetEntry {
+  BudgetTerms terms;
+  Charge parent_charge;
+};
+
+// What a use is for, in the words of its user.
+struct Note {
+  std::string pipeline;
+  std::string purpose;
+  std::vector<std::string> techniques;
+  std::string configuration;  // a JSON object, or empty
+};
+
+// Spent from here on, whatever happens next.
+struct ReserveEntry {
+  std::string budget;
+  std::string key;    // of idempotency
+  Digest request;     // of all that was asked for
+  std::string event;  // JSON of the DpEvent
+  std::string item;   // of a plan, or empty
+  std::optional<double> delta;
+  Charge charge;
+  Digest abort_lock;  // the digest of the token that an abort needs
+  Note note;
+};
+
+struct CommitEntry {
+  std::uint64_t reservation;
+  Digest release;
+  std::optional<double> accuracy;
+};
+
+struct AbortEntry {
+  std::uint64_t reservation;
+  Digest token;
+};
+
+// The ledger goes on in a file that is not the one it was in: a restored or moved copy, by decision of its owner.
+struct AdoptEntry {
+  std::uint64_t epoch;
+  std::string reason;
+};
+
+using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry>;
+
+struct Entry {
+  std::uint64_t sequence;  // 0, 1, 2, …
+  TimeMs time;
+  EntryBody body;
+};
+
+inline constexpr std::size_t kMaxTechniques = 32;
+inline constexpr std::size_t kMaxConfiguration = 65'536;
+
+[[nodiscard]] std::string to_json(const Entry& entry);
+[[nodiscard]] Result<Entry> parse_entry(std::string_view json_text);
+
+// The hash of an entry with this text after one with that hash; the first follows kNoEntry.
+inline constexpr Digest kNoEntry{};
+[[nodiscard]] Digest chain_hash(const Digest& previous, std::string_view entry_text);
+
+// The end of the chain, signed.
+struct Head {
+  Digest ledger;
+  std::uint64_t epoch;
+  std::uint64_t sequence;
+  Digest hash;
+  Signature signature;
+};
+
+[[nodiscard]] Head sign_head(const SigningKey& key, const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence,
+                             const Digest& hash);
+[[nodiscard]] bool is_signed_by(const Head& head, const PublicKey& key);
+
+}  // namespace noisefloor

@@ -1,0 +1,619 @@
+#include "noisefloor/ledger/ledger.h"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/event/json.h"
+#include "noisefloor/ledger/open_store.h"
+#include "noisefloor/ledger/what_fits.h"
+#include "noisefloor/random/bit_stream.h"
+
+namespace noisefloor {
+namespace {
+
+// Clocks of several hosts, and of one that is being set, differ a little. Entries never go back in time.
+constexpr TimeMs kClockSlackMs = 5'000;
+constexpr std::size_t kMaxBatch = 1'024;
+constexpr std::size_t kMaxCharges = 4'096;
+
+TimeMs system_time() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Result<Digest> random_bytes() {
+  NF_TRY(SecureRandom random, SecureRandom::create());
+  Digest bytes{};
+  random.fill(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
+
+Error broken(std::string message) { return Error{ErrorCode::kVerificationFailed, std::move(message)}; }
+
+// The note with its configuration in one form, or what is wrong with it.
+Result<Note> checked_note(const Note& note) {
+  if (!note.pipeline.empty()) NF_TRY_VOID(check_name("the pipeline", note.pipeline));
+  if (!note.purpose.empty()) NF_TRY_VOID(check_name("the purpose", note.purpose));
+  if (note.techniques.size() > kMaxTechniques) {
+    return invalid_argument(fmt::format("at most {} techniques; got {}", kMaxTechniques, note.techniques.size()));
+  }
+  for (const std::string& technique : note.techniques) NF_TRY_VOID(check_name("a technique", technique));
+  Note result = note;
+  if (!note.configuration.empty()) {
+    if (note.configuration.size() > kMaxConfiguration) {
+      return invalid_argument(fmt::format("the configuration must be at most {} bytes; got {}", kMaxConfiguration,
+                                          note.configuration.size()));
+    }
+    const auto json = nlohmann::json::parse(note.configuration, nullptr, false);
+    if (!json.is_object()) return invalid_argument("the configuration must be a JSON object");
+    result.configuration = json.dump();
+  }
+  return result;
+}
+
+Digest digest_of(const ReserveRequest& request, const std::string& event, const Note& note) {
+  std::string text;
+  const auto add = [&](std::string_view part) {
+    text += fmt::format("{}:", part.size());
+    text += part;
+  };
+  add(request.budget);
+  add(event);
+  add(request.delta ? fmt::format("{}", request.delta->value()) : "");
+  add(request.item);
+  add(note.pipeline);
+  add(note.purpose);
+  for (const std::string& technique : note.techniques) add(technique);
+  add(note.configuration);
+  return blake2b(text);
+}
+
+}  // namespace
+
+// --- Reservations ----------------------------------------------------------------------------------------------------
+
+Reservation::Reservation(std::uint64_t sequence, const Digest& release, std::optional<std::string> answer)
+    : sequence_(sequence), release_(release), answer_(std::move(answer)) {}
+
+Reservation::Reservation(Reservation&& other) noexcept
+    : sequence_(other.sequence_), token_(other.token_), release_(other.release_), answer_(std::move(other.answer_)) {
+  other.begin();
+}
+
+Reservation& Reservation::operator=(Reservation&& other) noexcept {
+  if (this == &other) return *this;
+  begin();
+  sequence_ = other.sequence_;
+  token_ = other.token_;
+  release_ = other.release_;
+  answer_ = std::move(other.answer_);
+  other.begin();
+  return *this;
+}
+
+Reservation::~Reservation() { begin(); }
+
+void Reservation::begin() {
+  if (token_) sodium_memzero(token_->data(), token_->size());
+  token_.reset();
+}
+
+// --- Transactions ----------------------------------------------------------------------------------------------------
+
+// What the writers of one transaction add to the ledger.
+class Ledger::Batch {
+ public:
+  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time)
+      : ledger_(ledger), transaction_(transaction), time_(time) {}
+
+  [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
+  [[nodiscard]] LedgerTransaction& transaction() { return transaction_; }
+  [[nodiscard]] bool is_empty() const { return staged_.empty(); }
+
+  // The entry's sequence, or the rule that it breaks.
+  [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
+    const Entry entry{state().next_sequence(), time_, std::move(body)};
+    NF_TRY_VOID(ledger_.state_.apply(entry));
+    std::string text = to_json(entry);
+    ledger_.hash_ = chain_hash(ledger_.hash_, text);
+    staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
+    return entry.sequence;
+  }
+  void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace_back(reservation, answer); }
+
+  // Writes everything and makes it durable.
+  [[nodiscard]] Result<Head> commit() {
+    for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
+    for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
+    const Head head = sign_head(*ledger_.key_, state().genesis().ledger, state().epoch(), staged_.back().sequence,
+                                staged_.back().hash);
+    NF_TRY_VOID(transaction_.set_head(head));
+    NF_TRY_VOID(transaction_.commit());
+    return head;
+  }
+
+ private:
+  Ledger& ledger_;
+  LedgerTransaction& transaction_;
+  TimeMs time_;
+  std::vector<StoredEntry> staged_;
+  std::vector<std::pair<std::uint64_t, std::string>> answers_;
+};
+
+struct Ledger::Pending {
+  Work work;
+  Result<void> outcome = success();
+  bool done = false;
+};
+
+Ledger::Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options)
+    : store_(std::move(store)), key_(std::move(key)), options_(std::move(options)) {
+  if (const std::optional<std::string> path = store_->file()) {
+    path_ = *path;
+    fence_ = std::make_unique<FenceFile>(path_);
+  }
+  if (!options_.clock) options_.clock = system_time;
+}
+
+// Writers queue up. Whoever finds no leader leads: takes all that wait, and writes them in one transaction.
+Result<void> Ledger::write(Work work) {
+  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to write");
+  Pending own{std::move(work)};
+  std::unique_lock lock(queue_mutex_);
+  queue_.push_back(&own);
+  while (!own.done) {
+    if (leading_) {
+      settled_.wait(lock);
+      continue;
+    }
+    leading_ = true;
+    const auto size = static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMaxBatch));
+    const std::vector<Pending*> batch(queue_.begin(), queue_.begin() + size);
+    queue_.erase(queue_.begin(), queue_.begin() + size);
+    lock.unlock();
+    run_batch(batch, false);
+    lock.lock();
+    for (Pending* one : batch) one->done = true;
+    leading_ = false;
+    settled_.notify_all();
+  }
+  return own.outcome;
+}
+
+void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
+  const std::lock_guard lock(store_mutex_);
+  Result<void> written = run_transaction(batch, adopting);
+  if (written.has_value()) return;
+  // Nothing is known of what the store holds now: read it again before the next write.
+  state_ = LedgerState();
+  hash_ = kNoEntry;
+  for (Pending* one : batch) {
+    if (one->outcome.has_value()) one->outcome = written.error();
+  }
+}
+
+Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopting) {
+  NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kWrite));
+  NF_TRY(const std::optional<Head> before, catch_up(*transaction));
+  if (before) {
+    if (state_.genesis().key != key_->public_key()) {
+      return invalid_argument(fmt::format("this key is not the one of the ledger {}", shown(store_->place())));
+    }
+    if (!adopting) NF_TRY_VOID(check_fence(*transaction, *before));
+    NF_TRY_VOID(check_witness(*transaction, *before));
+  }
+  NF_TRY(const TimeMs time, now());
+  Batch changes(*this, *transaction, time);
+  for (Pending* one : batch) one->outcome = one->work(changes);
+  if (changes.is_empty()) return success();
+  NF_TRY(const Head head, changes.commit());
+  if (fence_) {
+    NF_TRY(const FileIdentity file, identity_of(path_));
+    const Fence fence{head.ledger, file, head.epoch, head.sequence, head.hash};
+    if (!before || adopting) {
+      NF_TRY_VOID(fence_->create(fence));
+    } else {
+      // Committed it is. A fence that stays behind is weaker, not wrong.
+      static_cast<void>(fence_->advance(fence));
+    }
+  }
+  if (!options_.witness.empty()) {
+    NF_TRY_VOID(write_witness(options_.witness, Witness{state_.genesis().key, head, time}));
+  }
+  return success();
+}
+
+Result<std::optional<Head>> Ledger::catch_up(LedgerTransaction& transaction) {
+  const auto forget = [&](Error error) {
+    state_ = LedgerState();
+    hash_ = kNoEntry;
+    return error;
+  };
+  NF_TRY(const std::optional<Head> head, transaction.head());
+  if (!head) {
+    if (!state_.is_empty()) return forget(broken("the ledger is empty, and was not before: it was rolled back"));
+    return std::optional<Head>();
+  }
+  if (head->sequence + 1 == state_.next_sequence() && head->hash == hash_) return head;
+  if (head->sequence + 1 < state_.next_sequence()) {
+    return forget(broken(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
+                                     head->sequence, state_.next_sequence() - 1)));
+  }
+  const Result<void> read =
+      transaction.entries(state_.next_sequence(), head->sequence, [&](const StoredEntry& stored) -> Result<void> {
+        if (stored.sequence != state_.next_sequence()) {
+          return broken(fmt::format("entry {} is missing", state_.next_sequence()));
+        }
+        if (chain_hash(hash_, stored.text) != stored.hash) {
+          return broken(fmt::format("entry {} was altered: its hash does not follow from it", stored.sequence));
+        }
+        const Result<Entry> entry = parse_entry(stored.text);
+        if (!entry.has_value()) return broken(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
+        if (const Result<void> applied = state_.apply(entry.value()); !applied.has_value()) {
+          return broken(fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
+        }
+        hash_ = stored.hash;
+        return success();
+      });
+  if (!read.has_value()) return forget(read.error());
+  if (state_.next_sequence() != head->sequence + 1) {
+    return forget(broken(fmt::format("entry {} is missing", state_.next_sequence())));
+  }
+  const bool same = hash_ == head->hash && head->ledger == state_.genesis().ledger && head->epoch == state_.epoch();
+  if (!same) return forget(broken("the head of the ledger is not the end of its entries"));
+  if (!is_signed_by(*head, state_.genesis().key)) {
+    return forget(broken("the head of the ledger is not signed by its key: entries were altered, added or removed"));
+  }
+  return head;
+}
+
+namespace {
+
+// Whether the ledger has this hash at this entry.
+Result<bool> has_entry(LedgerTransaction& transaction, std::uint64_t sequence, const Digest& hash) {
+  bool found = false;
+  NF_TRY_VOID(transaction.entries(sequence, sequence, [&](const StoredEntry& stored) -> Result<void> {
+    found = stored.hash == hash;
+    return success();
+  }));
+  return found;
+}
+
+}  // namespace
+
+Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& head) {
+  if (!fence_) return success();
+  constexpr std::string_view remedy =
+      "Nothing was written. If this is now the only copy, run `budget verify` with a witness and then `budget adopt`";
+  NF_TRY(const std::optional<Fence> fence, fence_->read());
+  if (!fence)
+    return broken(fmt::format("the ledger {} has no fence beside it: it may be a copy. {}", shown(path_), remedy));
+  NF_TRY(const FileIdentity file, identity_of(path_));
+  if (fence->ledger != head.ledger || fence->file != file) {
+    return broken(fmt::format("the ledger {} is a copy: its fence belongs to another file. {}", shown(path_), remedy));
+  }
+  const bool behind = fence->sequence > head.sequence || fence->epoch > head.epoch;
+  NF_TRY(const bool same, fence->sequence == head.sequence ? Result<bool>(fence->hash == head.hash)
+                          : behind                         ? Result<bool>(false)
+                                                           : has_entry(transaction, fence->sequence, fence->hash));
+  if (!same) {
+    return broken(fmt::format("the ledger {} ends at entry {}, and its fence has seen entry {}: it was rolled back. {}",
+                              shown(path_), head.sequence, fence->sequence, remedy));
+  }
+  return success();
+}
+
+Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& head) {
+  if (options_.witness.empty()) return success();
+  NF_TRY(const Witness witness, read_witness(options_.witness));
+  if (witness.key != state_.genesis().key || witness.head.ledger != head.ledger) {
+    return broken(fmt::format("the witness {} is of another ledger", shown(options_.witness)));
+  }
+  NF_TRY(const bool same, has_entry(transaction, witness.head.sequence, witness.head.hash));
+  if (!same) {
+    return broken(fmt::format(
+        "the witness {} has seen entry {}, which this ledger does not have: it was rolled back, or another copy was "
+        "written to. Nothing was written",
+        shown(options_.witness), witness.head.sequence));
+  }
+  return success();
+}
+
+Result<TimeMs> Ledger::now() const {
+  const TimeMs time = options_.clock();
+  if (time + kClockSlackMs < state_.last_time()) {
+    return io_error(
+        fmt::format("the clock stands {} s before the last entry of the ledger: set it right. Nothing was written",
+                    (state_.last_time() - time) / 1000));
+  }
+  return std::max(time, state_.last_time());
+}
+
+Result<void> Ledger::look(const std::function<Result<void>(LedgerTransaction&)>& work) {
+  const std::lock_guard lock(store_mutex_);
+  NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kRead));
+  NF_TRY(const std::optional<Head> head, catch_up(*transaction));
+  if (!head) return broken(fmt::format("the ledger {} has no entries", shown(store_->place())));
+  return work(*transaction);
+}
+
+// --- Opening ---------------------------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<Ledger>> Ledger::open_store(const std::string& location, std::optional<SigningKey> key,
+                                                   LedgerOptions options, bool create) {
+  const bool read_only = !key;
+  NF_TRY(std::unique_ptr<LedgerStore> store,
+         noisefloor::open_store(location, {create, read_only, options.busy_ms, options.sqlite_vfs}));
+  return std::unique_ptr<Ledger>(new Ledger(std::move(store), std::move(key), std::move(options)));
+}
+
+Result<std::unique_ptr<Ledger>> Ledger::create(const std::string& location, SigningKey key, LedgerOptions options) {
+  const PublicKey owner = key.public_key();
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), true));
+  NF_TRY(const Digest name, random_bytes());
+  const auto begin = [&](Batch& batch) -> Result<void> {
+    NF_TRY_VOID(batch.append(GenesisEntry{name, owner}));
+    return success();
+  };
+  NF_TRY_VOID(ledger->write(begin));
+  return ledger;
+}
+
+Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& location, SigningKey key, LedgerOptions options) {
+  const PublicKey owner = key.public_key();
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), false));
+  NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
+    if (state.genesis().key == owner) return success();
+    return invalid_argument(fmt::format("this key is not the one of the ledger {}", shown(location)));
+  }));
+  return ledger;
+}
+
+Result<std::unique_ptr<Ledger>> Ledger::open_to_read(const std::string& location, LedgerOptions options) {
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::nullopt, std::move(options), false));
+  NF_TRY_VOID(ledger->read([](const LedgerState&) { return success(); }));
+  return ledger;
+}
+
+// --- Budgets ---------------------------------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const BudgetTerms>> Ledger::terms_of(const std::string& budget) {
+  {
+    const std::lock_guard lock(store_mutex_);
+    if (const LedgerState::Budget* found = state_.find(budget)) return found->terms;
+  }
+  std::shared_ptr<const BudgetTerms> terms;
+  NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
+    NF_TRY(const LedgerState::Budget* const found, state.need(budget));
+    terms = found->terms;
+    return success();
+  }));
+  return terms;
+}
+
+Result<void> Ledger::create_budget(BudgetTerms terms) {
+  if (terms.rule == Rule::kRdp && terms.orders.empty()) terms.orders = default_budget_orders();
+  if (terms.rule == Rule::kZcdp) {
+    NF_TRY(const Rho rho, zcdp_budget_of(terms));
+    terms.rho = rho.value();
+  }
+  NF_TRY_VOID(check_terms(terms));
+  Charge charge;
+  if (!terms.parent.empty()) {
+    NF_TRY(const std::shared_ptr<const BudgetTerms> parent, terms_of(terms.parent));
+    NF_TRY(charge, LedgerState::parent_charge(*parent, terms));
+  }
+  return write([&](Batch& batch) -> Result<void> {
+    NF_TRY_VOID(batch.append(BudgetEntry{terms, charge}));
+    return success();
+  });
+}
+
+Result<Charge> Ledger::charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
+                                 std::optional<Delta> delta) {
+  const std::string key = fmt::format("{}\n{}\n{}", terms.name, delta ? delta->value() : 0, event_text);
+  {
+    const std::lock_guard lock(charges_mutex_);
+    if (const auto place = charges_.find(key); place != charges_.end()) return place->second;
+  }
+  NF_TRY(const Charge charge, charge_for(terms, event, delta));
+  const std::lock_guard lock(charges_mutex_);
+  if (charges_.size() >= kMaxCharges) charges_.clear();
+  charges_.emplace(key, charge);
+  return charge;
+}
+
+// --- Spending --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// What was released for a reservation that was committed.
+Result<Digest> release_of(LedgerTransaction& transaction, std::uint64_t commit_sequence) {
+  std::optional<Digest> release;
+  NF_TRY_VOID(transaction.entries(commit_sequence, commit_sequence, [&](const StoredEntry& stored) -> Result<void> {
+    NF_TRY(const Entry entry, parse_entry(stored.text));
+    if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) release = commit->release;
+    return success();
+  }));
+  if (!release) return broken(fmt::format("entry {} is not the commit that it was", commit_sequence));
+  return *release;
+}
+
+const PlanItem* find_item(const BudgetTerms& terms, const std::string& name) {
+  const auto place =
+      std::find_if(terms.plan.begin(), terms.plan.end(), [&](const PlanItem& item) { return item.name == name; });
+  return place == terms.plan.end() ? nullptr : &*place;
+}
+
+Result<void> check_request(const ReserveRequest& request, const BudgetTerms& terms) {
+  NF_TRY_VOID(check_name("the key", request.key));
+  if (request.statement.adjacency != terms.adjacency || request.statement.unit != terms.unit) {
+    return invalid_argument(fmt::format("the budget {} is about {} of one {}, and this use about {} of one {}",
+                                        shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
+                                        name_of(request.statement.adjacency), name_of(request.statement.unit)));
+  }
+  if (terms.rule != Rule::kPlanned) {
+    if (!request.item.empty()) {
+      return invalid_argument(
+          fmt::format("the budget {} has no plan, so that it has no item {}", shown(terms.name), shown(request.item)));
+    }
+    return success();
+  }
+  const PlanItem* item = find_item(terms, request.item);
+  if (item == nullptr) {
+    std::string known;
+    for (std::size_t i = 0; i < terms.plan.size() && i < 10; ++i)
+      known += (i > 0 ? ", " : "") + shown(terms.plan[i].name);
+    return invalid_argument(
+        fmt::format("the plan of {} has no item {}; it has {}", shown(terms.name), shown(request.item), known));
+  }
+  if (item->event != request.statement.event) {
+    return invalid_argument(
+        fmt::format("the item {} was planned otherwise: a planned use cannot be changed", shown(request.item)));
+  }
+  return success();
+}
+
+}  // namespace
+
+Result<Reservation> Ledger::reserve(const ReserveRequest& request) {
+  NF_TRY(const std::shared_ptr<const BudgetTerms> terms, terms_of(request.budget));
+  NF_TRY_VOID(check_request(request, *terms));
+  NF_TRY(Note note, checked_note(request.note));
+  std::string event = to_json(request.statement.event);
+  NF_TRY(Charge charge, charge_of(*terms, request.statement.event, event, request.delta));
+  NF_TRY(const Digest token, random_bytes());
+  const Digest digest = digest_of(request, event, note);
+  std::optional<Reservation> reservation;
+  const auto repeated = [&](Batch& batch, std::uint64_t sequence) -> Result<void> {
+    const LedgerState::Spend spend = *batch.state().find_spend(sequence);
+    if (spend.request != digest) {
+      return invalid_argument(fmt::format("the key {} stands for another request, reservation {}: use a new key",
+                                          shown(request.key), sequence));
+    }
+    if (spend.status == SpendStatus::kAborted) {
+      return invalid_argument(fmt::format("the key {} stands for reservation {}, which was aborted: use a new key",
+                                          shown(request.key), sequence));
+    }
+    if (spend.status == SpendStatus::kOpen) {
+      return budget_exhausted(
+          fmt::format("the key {} stands for reservation {}, which is open. Whether noise was drawn for it is not "
+                      "known, so that it "
+                      "counts as spent: use a new key to spend again",
+                      shown(request.key), sequence));
+    }
+    NF_TRY(const Digest release, release_of(batch.transaction(), spend.settled));
+    NF_TRY(std::optional<std::string> answer, batch.transaction().answer(sequence));
+    if (answer && blake2b(*answer) != release) {
+      return broken(fmt::format("the stored answer of reservation {} was altered", sequence));
+    }
+    reservation = Reservation(sequence, release, std::move(answer));
+    return success();
+  };
+  const Result<void> written = write([&](Batch& batch) -> Result<void> {
+    if (const auto sequence = batch.state().find_key(request.budget, request.key)) return repeated(batch, *sequence);
+    NF_TRY(const std::uint64_t sequence,
+           batch.append(ReserveEntry{request.budget, request.key, digest, event, request.item,
+                                     request.delta ? std::optional(request.delta->value()) : std::nullopt, charge,
+                                     blake2b(as_text(token)), note}));
+    reservation = Reservation(sequence, token);
+    return success();
+  });
+  if (written.has_value()) return *std::move(reservation);
+  if (written.error().code == ErrorCode::kBudgetExhausted) return refusal(request, written.error());
+  return written.error();
+}
+
+Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
+  std::optional<LedgerState::Budget> budget;
+  bool known_key = false;
+  const Result<void> looked = read([&](const LedgerState& state) -> Result<void> {
+    known_key = state.find_key(request.budget, request.key).has_value();
+    NF_TRY(const LedgerState::Budget* const found, state.need(request.budget));
+    budget = *found;
+    return success();
+  });
+  if (!looked.has_value() || known_key) return why;
+  std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
+                                    why.message, budget->account.left());
+  const std::vector<std::string> fits =
+      what_fits(*budget->terms, budget->account, request.statement.event, request.delta);
+  for (std::size_t i = 0; i < fits.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + fits[i];
+  if (!fits.empty()) message += ".";
+  return budget_exhausted(message + " Nothing was spent");
+}
+
+Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, std::optional<std::string_view> answer,
+                            std::optional<double> accuracy) {
+  if (answer && blake2b(*answer) != release) {
+    return invalid_argument("the digest is not that of the answer: nothing was committed");
+  }
+  if (accuracy && !std::isfinite(*accuracy)) return invalid_argument("the accuracy must be a finite number");
+  return write([&](Batch& batch) -> Result<void> {
+    const LedgerState::Spend* spend = batch.state().find_spend(reservation);
+    if (spend != nullptr && spend->status == SpendStatus::kCommitted) {
+      NF_TRY(const Digest earlier, release_of(batch.transaction(), spend->settled));
+      if (earlier == release) return success();
+      return invalid_argument(fmt::format("reservation {} was committed with another release", reservation));
+    }
+    NF_TRY_VOID(batch.append(CommitEntry{reservation, release, accuracy}));
+    if (answer) batch.keep_answer(reservation, *answer);
+    return success();
+  });
+}
+
+Result<void> Ledger::abort(Reservation&& reservation) {
+  Reservation own = std::move(reservation);
+  if (!own.token_) {
+    return invalid_argument(
+        fmt::format("reservation {} cannot be aborted: its noise may have been drawn", own.sequence()));
+  }
+  return write([&](Batch& batch) -> Result<void> {
+    NF_TRY_VOID(batch.append(AbortEntry{own.sequence(), *own.token_}));
+    return success();
+  });
+}
+
+Result<void> Ledger::adopt(const std::string& reason) {
+  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to write");
+  NF_TRY_VOID(check_name("the reason", reason));
+  Pending own{[&](Batch& batch) -> Result<void> {
+    NF_TRY_VOID(batch.append(AdoptEntry{batch.state().epoch() + 1, reason}));
+    return success();
+  }};
+  Pending* const one = &own;
+  run_batch(std::span(&one, 1), true);
+  return own.outcome;
+}
+
+// --- Looking ---------------------------------------------------------------------------------------------------------
+
+Result<void> Ledger::read(const std::function<Result<void>(const LedgerState&)>& look_at) {
+  return look([&](LedgerTransaction&) { return look_at(state_); });
+}
+
+Result<void> Ledger::history(std::uint64_t first, const LedgerTransaction::Take& take) {
+  return look(
+      [&](LedgerTransaction& transaction) { return transaction.entries(first, state_.next_sequence() - 1, take); });
+}
+
+Result<Witness> Ledger::witness() {
+  std::optional<Witness> found;
+  NF_TRY_VOID(look([&](LedgerTransaction& transaction) -> Result<void> {
+    NF_TRY(const std::optional<Head> head, transaction.head());
+    found = Witness{state_.genesis().key, *head, state_.last_time()};
+    return success();
+  }));
+  return *found;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,157 @@
+// A privacy budget that survives crashes, races and dishonest hands. Start here.
+//
+//   auto ledger = Ledger::open("study.ledger", SigningKey::load("study.ledger.key").value(), {}).value();
+//   auto spend = ledger->reserve({.budget = "trial", .key = "mean-age-1", .statement = statement, ...});   // durable
+//   spend.value().begin();                                                                               // noise from here on
+//   ledger->commit(spend.value().sequence(), blake2b(answer), answer);
+//
+// Guarantee:     (1) A reservation that was returned is durable, and the budgets of the ledger allow for all of them together.
+//                (2) It counts as spent from then on, whatever happens; only its holder can take it back, and only before
+//                begin(). (3) The same key gets the same answer and no new noise. (4) Nothing is written to a ledger whose
+//                history does not verify, that has fewer entries than its fence or witness knows of, or that is a copy.
+// Errors:        kBudgetExhausted says what was asked for, what is left and what would fit. kIo and kVerificationFailed
+//                leave the ledger as it was, or, if the commit itself was interrupted, possibly with the entry: it then
+//                counts as spent.
+// Thread safety: all members may be called from several threads. Writers that wait for the disk at the same time share one
+//                transaction.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/ledger/entry.h"
+#include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/state.h"
+#include "noisefloor/ledger/store.h"
+#include "noisefloor/ledger/witness.h"
+
+namespace noisefloor {
+
+struct LedgerOptions {
+  std::string witness;                 // a file that is checked before and moved on after every write; or empty
+  std::function<TimeMs()> clock = {};  // the system's if empty
+  int busy_ms = 60'000;                // how long to wait for other writers
+  std::string sqlite_vfs = {};         // SQLite's name of a file system; tests put faults there
+};
+
+struct ReserveRequest {
+  std::string budget;
+  std::string key;  // of idempotency: the same request with the same key is the same spend
+  DpStatement statement;
+  std::optional<Delta> delta = {};  // that the use may spend, for the rules basic and approx-dp
+  std::string item = {};            // of a plan
+  Note note = {};
+};
+
+// A spend that is durable. Its holder may draw noise for it, once.
+class Reservation {
+ public:
+  Reservation(Reservation&& other) noexcept;
+  Reservation& operator=(Reservation&& other) noexcept;
+  ~Reservation();
+
+  [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
+  // The request was made before, and this is what was released for it. No noise may be drawn.
+  [[nodiscard]] const std::optional<Digest>& earlier_release() const { return release_; }
+  // The bytes of that release, if they were kept.
+  [[nodiscard]] const std::optional<std::string>& earlier_answer() const { return answer_; }
+
+  // To be called before the first bit of noise is drawn: from here on it cannot be aborted.
+  void begin();
+
+ private:
+  friend class Ledger;
+  Reservation(std::uint64_t sequence, const Digest& token) : sequence_(sequence), token_(token) {}
+  Reservation(std::uint64_t sequence, const Digest& release, std::optional<std::string> answer);
+
+  std::uint64_t sequence_;
+  std::optional<Digest> token_;  // proves that nothing was drawn; gone once that is not so
+  std::optional<Digest> release_;
+  std::optional<std::string> answer_;
+};
+
+class Ledger {
+ public:
+  // A location is a path, or postgresql://….
+  [[nodiscard]] static Result<std::unique_ptr<Ledger>> create(const std::string& location, SigningKey key,
+                                                              LedgerOptions options);
+  [[nodiscard]] static Result<std::unique_ptr<Ledger>> open(const std::string& location, SigningKey key,
+                                                            LedgerOptions options);
+  // Without a key: for looking only.
+  [[nodiscard]] static Result<std::unique_ptr<Ledger>> open_to_read(const std::string& location, LedgerOptions options);
+
+  // A budget of its own, or part of another one (terms.parent). Rho is computed, and orders are filled in if there are none.
+  [[nodiscard]] Result<void> create_budget(BudgetTerms terms);
+  [[nodiscard]] Result<Reservation> reserve(const ReserveRequest& request);
+  // The digest of what is released, its bytes if they are to be given out again, and how good it is if that is public.
+  [[nodiscard]] Result<void> commit(std::uint64_t reservation, const Digest& release,
+                                    std::optional<std::string_view> answer = std::nullopt,
+                                    std::optional<double> accuracy = std::nullopt);
+  // Requires that begin() was not called.
+  [[nodiscard]] Result<void> abort(Reservation&& reservation);
+  // Makes this file the ledger, after it was restored or moved. It must verify, and hold all that the witness has seen.
+  [[nodiscard]] Result<void> adopt(const std::string& reason);
+
+  // Calls `look` with the state as of now.
+  [[nodiscard]] Result<void> read(const std::function<Result<void>(const LedgerState&)>& look);
+  // All entries from `first` on, as they are stored; the chain was checked.
+  [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
+  [[nodiscard]] Result<Witness> witness();
+
+ private:
+  class Batch;
+  using Work = std::function<Result<void>(Batch&)>;
+  struct Pending;
+
+  Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options);
+
+  [[nodiscard]] static Result<std::unique_ptr<Ledger>> open_store(const std::string& location,
+                                                                  std::optional<SigningKey> key, LedgerOptions options,
+                                                                  bool create);
+  // Waits until `work` is done in a transaction that is committed.
+  [[nodiscard]] Result<void> write(Work work);
+  void run_batch(std::span<Pending* const> batch, bool adopting);
+  [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, bool adopting);
+  [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
+  [[nodiscard]] Result<void> check_fence(LedgerTransaction& transaction, const Head& head);
+  [[nodiscard]] Result<void> check_witness(LedgerTransaction& transaction, const Head& head);
+  [[nodiscard]] Result<void> look(const std::function<Result<void>(LedgerTransaction&)>& work);
+  [[nodiscard]] Result<TimeMs> now() const;
+  [[nodiscard]] Result<Charge> charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
+                                         std::optional<Delta> delta);
+  [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& budget);
+  [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
+
+  std::unique_ptr<LedgerStore> store_;
+  std::unique_ptr<FenceFile> fence_;  // of a file
+  std::string path_;
+  std::optional<SigningKey> key_;
+  LedgerOptions options_;
+
+  std::mutex store_mutex_;  // guards the store, the state and the fence
+  LedgerState state_;
+  Digest hash_ = kNoEntry;  // of the last entry in state_
+
+  std::mutex queue_mutex_;
+  std::condition_variable settled_;
+  std::deque<Pending*> queue_;
+  bool leading_ = false;
+
+  std::mutex charges_mutex_;
+  std::unordered_map<std::string, Charge> charges_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,382 @@
+#include "noisefloor/ledger/ledger.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "noisefloor/base/hex.h"
+#include "tests/support/ledger_place.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::Backend;
+using testing::LedgerPlace;
+
+constexpr Adjacency kAddRemove = Adjacency::kAddRemove;
+
+BudgetTerms terms(std::string name, double epsilon, double delta, Rule rule) {
+  return {std::move(name),
+          Epsilon::make(epsilon).value(),
+          Delta::make(delta).value(),
+          kAddRemove,
+          PrivacyUnit::kRow,
+          rule,
+          default_failures(rule),
+          0,
+          {},
+          {},
+          {},
+          {},
+          {}};
+}
+
+DpEvent pure(double epsilon) { return EpsilonDeltaEvent{PrivacyLoss::make(epsilon).value(), Delta::of(0)}; }
+DpEvent gaussian(double z) { return GaussianEvent{NoiseMultiplier::make(z).value()}; }
+
+ReserveRequest request(std::string budget, std::string key, DpEvent event) {
+  return {std::move(budget), std::move(key), {kAddRemove, PrivacyUnit::kRow, std::move(event)}};
+}
+
+class LedgerTest : public ::testing::TestWithParam<Backend> {
+ protected:
+  void SetUp() override {
+    if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
+    SigningKey key = SigningKey::generate();
+    ASSERT_TRUE(key.save(key_path()).has_value());
+    ledger_ = value_of(Ledger::create(place_.location(), std::move(key), {}));
+  }
+
+  [[nodiscard]] std::string key_path() const { return place_.path("key"); }
+  [[nodiscard]] Result<std::unique_ptr<Ledger>> open(LedgerOptions options = {}) const {
+    return Ledger::open(place_.location(), SigningKey::load(key_path()).value(), std::move(options));
+  }
+  template <class T>
+  static T value_of(Result<T> result) {
+    if (!result.has_value()) {
+      ADD_FAILURE() << result.error().message;
+      std::abort();
+    }
+    return std::move(result).value();
+  }
+  static void expect_good(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message; }
+  template <class T>
+  static std::string expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {
+    EXPECT_FALSE(result.has_value());
+    if (result.has_value()) return {};
+    EXPECT_EQ(result.error().code, code) << result.error().message;
+    EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
+    return result.error().message;
+  }
+  [[nodiscard]] LedgerState::Budget budget(const std::string& name) {
+    std::optional<LedgerState::Budget> found;
+    expect_good(ledger_->read([&](const LedgerState& state) -> Result<void> {
+      if (const auto* one = state.find(name)) found = *one;
+      return success();
+    }));
+    return found.value();
+  }
+  [[nodiscard]] std::uint64_t entries() {
+    std::uint64_t count = 0;
+    expect_good(ledger_->history(0, [&](const StoredEntry&) -> Result<void> {
+      ++count;
+      return success();
+    }));
+    return count;
+  }
+
+  LedgerPlace place_{GetParam()};
+  std::unique_ptr<Ledger> ledger_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, LedgerTest, ::testing::Values(Backend::kSqlite));
+INSTANTIATE_TEST_SUITE_P(Postgres, LedgerTest, ::testing::Values(Backend::kPostgres));
+
+TEST_P(LedgerTest, SpendsUpToTheTotalAndNotBeyond) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  for (int i = 0; i < 4; ++i) {
+    const Reservation spend = value_of(ledger_->reserve(request("trial", std::to_string(i), pure(0.25))));
+    expect_good(ledger_->commit(spend.sequence(), blake2b(std::to_string(i))));
+  }
+  const std::uint64_t before = entries();
+  const std::string message =
+      expect_error(ledger_->reserve(request("trial", "more", pure(1e-9))), ErrorCode::kBudgetExhausted, "trial");
+  EXPECT_NE(message.find("Left: epsilon 0"), std::string::npos) << message;
+  EXPECT_EQ(entries(), before);
+  EXPECT_EQ(budget("trial").committed, 4U);
+}
+
+TEST_P(LedgerTest, EverythingIsThereAfterItWasClosed) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kZcdp)));
+  ASSERT_TRUE(ledger_->reserve(request("trial", "a", gaussian(20))).has_value());
+  const double share = budget("trial").account.spent_share();
+  EXPECT_GT(share, 0);
+  ledger_ = value_of(open());
+  EXPECT_EQ(budget("trial").account.spent_share(), share);
+  EXPECT_EQ(budget("trial").open, 1U);
+}
+
+TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
+  expect_good(ledger_->create_budget(terms("trial", 2, 1e-5, Rule::kRdp)));
+  const DpEvent run = SelfComposedEvent{Steps::of(100'000), PoissonSampledEvent{SamplingRate::of(0.01), gaussian(1)}};
+  const std::string message =
+      expect_error(ledger_->reserve(request("trial", "run", run)), ErrorCode::kBudgetExhausted, "It would fit with");
+  double noise = 0;
+  std::uint64_t steps = 0;
+  double rate = 0;
+  const std::size_t from = message.find("noise multiplier ");
+  ASSERT_NE(from, std::string::npos) << message;
+  ASSERT_EQ(std::sscanf(message.c_str() + from, "noise multiplier %lf, or at most %lu steps, or sampling rate %lf",
+                        &noise, &steps, &rate),
+            3)
+      << message;
+  // Each of them fits, and a little more does not.
+  const auto with = [&](double z, std::uint64_t t, double q) -> DpEvent {
+    return SelfComposedEvent{Steps::make(t).value(), PoissonSampledEvent{SamplingRate::make(q).value(), gaussian(z)}};
+  };
+  const LedgerState::Budget trial = budget("trial");
+  const auto fits = [&](const DpEvent& event) {
+    return trial.account.fits(charge_for(*trial.terms, event, std::nullopt).value(), {});
+  };
+  EXPECT_TRUE(fits(with(noise, 100'000, 0.01)));
+  EXPECT_FALSE(fits(with(noise * 0.99, 100'000, 0.01)));
+  EXPECT_TRUE(fits(with(1, steps, 0.01)));
+  EXPECT_FALSE(fits(with(1, steps + 1, 0.01)));
+  EXPECT_TRUE(fits(with(1, 100'000, rate)));
+  EXPECT_FALSE(fits(with(1, 100'000, rate * 1.01)));
+}
+
+TEST_P(LedgerTest, TheSameRequestGetsTheSameAnswer) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  const std::string answer("42.5\0\n", 6);
+  Reservation first = value_of(ledger_->reserve(request("trial", "mean", pure(0.5))));
+  EXPECT_FALSE(first.earlier_release());
+  first.begin();
+  // Before the commit nobody knows whether noise was drawn.
+  expect_error(ledger_->reserve(request("trial", "mean", pure(0.5))), ErrorCode::kBudgetExhausted, "counts as spent");
+  expect_good(ledger_->commit(first.sequence(), blake2b(answer), answer));
+  const std::uint64_t before = entries();
+  for (int i = 0; i < 3; ++i) {
+    const Reservation again = value_of(ledger_->reserve(request("trial", "mean", pure(0.5))));
+    EXPECT_EQ(again.sequence(), first.sequence());
+    EXPECT_EQ(again.earlier_release(), blake2b(answer));
+    EXPECT_EQ(again.earlier_answer(), answer);
+  }
+  EXPECT_EQ(entries(), before);
+  // Another request under the same key is a mistake.
+  expect_error(ledger_->reserve(request("trial", "mean", pure(0.4))), ErrorCode::kInvalidArgument, "another request");
+  // A commit can be repeated, not changed.
+  expect_good(ledger_->commit(first.sequence(), blake2b(answer)));
+  expect_error(ledger_->commit(first.sequence(), blake2b("other")), ErrorCode::kInvalidArgument, "another release");
+}
+
+TEST_P(LedgerTest, OnlyWhoHasNotBegunCanAbort) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  expect_good(ledger_->abort(value_of(ledger_->reserve(request("trial", "a", pure(0.75))))));
+  EXPECT_EQ(budget("trial").account.spent_share(), 0);
+  // The whole is there again, and the key is used up.
+  Reservation spend = value_of(ledger_->reserve(request("trial", "b", pure(1))));
+  expect_error(ledger_->reserve(request("trial", "a", pure(0.75))), ErrorCode::kInvalidArgument, "aborted");
+  spend.begin();
+  expect_error(ledger_->abort(std::move(spend)), ErrorCode::kInvalidArgument, "may have been drawn");
+  EXPECT_EQ(budget("trial").account.spent_share(), 1);
+  // Nor can what is committed, or what was moved away.
+  expect_good(ledger_->create_budget(terms("other", 1, 0, Rule::kBasic)));
+  Reservation kept = value_of(ledger_->reserve(request("other", "c", pure(0.5))));
+  Reservation moved = std::move(kept);
+  expect_error(ledger_->abort(std::move(kept)), ErrorCode::kInvalidArgument, "may have been drawn");  // NOLINT
+  expect_good(ledger_->commit(moved.sequence(), blake2b("x")));
+  expect_error(ledger_->abort(std::move(moved)), ErrorCode::kInvalidArgument, "committed");
+}
+
+TEST_P(LedgerTest, APlanIsComposedTightlyAndFixed) {
+  BudgetTerms plan = terms("trial", 1.4, 1e-6, Rule::kPlanned);
+  plan.plan = {{"count", pure(0.1), Steps::of(4)}, {"noisy", gaussian(10), Steps::of(1)}};
+  expect_good(ledger_->create_budget(plan));
+  const auto use = [&](const std::string& key, const std::string& item, const DpEvent& event) {
+    ReserveRequest one = request("trial", key, event);
+    one.item = item;
+    return ledger_->reserve(one);
+  };
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(use(std::to_string(i), "count", pure(0.1)).has_value());
+  expect_error(use("5", "count", pure(0.1)), ErrorCode::kBudgetExhausted, "all are used");
+  expect_error(use("6", "noisy", gaussian(9)), ErrorCode::kInvalidArgument, "planned otherwise");
+  expect_error(use("7", "none", pure(0.1)), ErrorCode::kInvalidArgument, "no item");
+  EXPECT_TRUE(use("8", "noisy", gaussian(10)).has_value());
+  plan.name = "too much";
+  plan.plan[1].event = gaussian(2);
+  expect_error(ledger_->create_budget(plan), ErrorCode::kBudgetExhausted, "the plan costs epsilon");
+}
+
+TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
+  for (Rule rule : {Rule::kBasic, Rule::kApproxDp, Rule::kZcdp, Rule::kRdp}) {
+    const std::string whole = std::string(name_of(rule));
+    BudgetTerms parent = terms(whole, 3, 1e-5, rule);
+    parent.failures = rule == Rule::kBasic ? 0 : 0.5;
+    expect_good(ledger_->create_budget(parent));
+    int parts = 0;
+    for (; parts < 1000; ++parts) {
+      BudgetTerms part = terms(whole + std::to_string(parts), 0.125, 1e-8, Rule::kBasic);
+      part.parent = whole;
+      if (!ledger_->create_budget(part).has_value()) break;
+    }
+    // Many small parts are better off under an adaptive rule than in a sum, where 24 make the whole.
+    if (rule == Rule::kBasic) {
+      EXPECT_EQ(parts, 24);
+    } else {
+      EXPECT_GE(parts, 15) << whole;
+      EXPECT_LE(parts, 60) << whole;
+    }
+    EXPECT_EQ(budget(whole).children.size(), static_cast<std::size_t>(parts));
+    // Each part can be used up, and the whole has not room for another.
+    ASSERT_TRUE(ledger_->reserve(request(whole + "0", "all", pure(0.125))).has_value());
+    expect_error(ledger_->reserve(request(whole, "x", pure(0.5))), ErrorCode::kBudgetExhausted, whole);
+  }
+  // ρ-zCDP parts of a ρ-zCDP whole cost their ρ.
+  expect_good(ledger_->create_budget(terms("rho", 3, 1e-5, Rule::kZcdp)));
+  BudgetTerms part = terms("rho part", 2, 5e-6, Rule::kZcdp);
+  part.parent = "rho";
+  expect_good(ledger_->create_budget(part));
+  EXPECT_NEAR(budget("rho").account.spent_share(), budget("rho part").terms->rho / budget("rho").terms->rho, 1e-12);
+  BudgetTerms other = terms("other", 0.1, 0, Rule::kBasic);
+  other.parent = "rho";
+  other.adjacency = Adjacency::kReplaceOne;
+  expect_error(ledger_->create_budget(other), ErrorCode::kInvalidArgument, "add-remove");
+  other.parent = "nobody";
+  expect_error(ledger_->create_budget(other), ErrorCode::kInvalidArgument, "no budget");
+}
+
+TEST_P(LedgerTest, TimesAreKept) {
+  TimeMs now = 1'700'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  EXPECT_FALSE(open(options).value()->create_budget(terms("x", 1, 0, Rule::kBasic)).has_value())
+      << "the clock is behind";
+  now = 4'000'000'000'000;
+  ledger_ = value_of(open(options));
+  BudgetTerms window = terms("march", 1, 0, Rule::kBasic);
+  window.from = now + 1000;
+  window.until = now + 2000;
+  expect_good(ledger_->create_budget(window));
+  expect_error(ledger_->reserve(request("march", "early", pure(0.1))), ErrorCode::kBudgetExhausted,
+               "not open at this time");
+  now += 1500;
+  ASSERT_TRUE(ledger_->reserve(request("march", "in time", pure(0.1))).has_value());
+  now += 500;
+  expect_error(ledger_->reserve(request("march", "late", pure(0.1))), ErrorCode::kBudgetExhausted,
+               "not open at this time");
+  // A little back is a clock that is being set; more is refused.
+  now -= 4000;
+  expect_good(ledger_->create_budget(terms("y", 1, 0, Rule::kBasic)));
+  now -= 10'000;
+  expect_error(ledger_->create_budget(terms("z", 1, 0, Rule::kBasic)), ErrorCode::kIo, "clock");
+}
+
+TEST_P(LedgerTest, BadInputChangesNothing) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kApproxDp)));
+  const std::uint64_t before = entries();
+  const std::string huge(1'000'000, 'x');
+  for (const std::string& name :
+       {huge, std::string(), std::string("a\nb"), std::string("\xff"), std::string("a\0b", 3)}) {
+    expect_error(ledger_->create_budget(terms(name, 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "name");
+    expect_error(ledger_->reserve(request("trial", name, pure(0.1))), ErrorCode::kInvalidArgument, "key");
+    EXPECT_LT(
+        expect_error(ledger_->reserve(request(name, "k", pure(0.1))), ErrorCode::kInvalidArgument, "no budget").size(),
+        500U);
+  }
+  expect_error(ledger_->reserve(request("'; DROP TABLE entries; --", "k", pure(0.1))), ErrorCode::kInvalidArgument,
+               "no budget");
+  expect_error(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "already");
+  expect_error(ledger_->reserve(request("trial", "k", pure(1e300))), ErrorCode::kBudgetExhausted, "trial");
+  expect_error(ledger_->reserve(request("trial", "k", NonPrivateEvent{"raw"})), ErrorCode::kInvalidArgument,
+               "not private");
+  expect_error(ledger_->reserve(request("trial", "k", gaussian(100))), ErrorCode::kInvalidArgument, "--delta");
+  ReserveRequest other = request("trial", "k", pure(0.1));
+  other.statement.adjacency = Adjacency::kReplaceOne;
+  expect_error(ledger_->reserve(other), ErrorCode::kInvalidArgument, "replace-one");
+  other = request("trial", "k", pure(0.1));
+  other.note.configuration = "[1]";
+  expect_error(ledger_->reserve(other), ErrorCode::kInvalidArgument, "JSON object");
+  expect_error(ledger_->commit(12345, blake2b("x")), ErrorCode::kInvalidArgument, "no reservation");
+  expect_error(ledger_->commit(0, blake2b("x")), ErrorCode::kInvalidArgument, "no reservation");
+  EXPECT_EQ(entries(), before);
+}
+
+TEST_P(LedgerTest, NamesMayLookLikeAnything) {
+  for (const char* name : {"'; DROP TABLE entries; --", "ünïcödé", "a\"b\\c", "{\"x\":1}", "%s%n", "a  b"}) {
+    expect_good(ledger_->create_budget(terms(name, 1, 0, Rule::kBasic)));
+    ReserveRequest one = request(name, name, pure(0.5));
+    one.note = {name, name, {name, "dp-sgd"}, R"({"a":{"b":["}",1e-5]}})"};
+    ASSERT_TRUE(ledger_->reserve(one).has_value());
+  }
+  ledger_ = value_of(open());
+  EXPECT_EQ(budget("a\"b\\c").open, 1U);
+}
+
+TEST_P(LedgerTest, AnotherKeyCannotWrite) {
+  expect_error(Ledger::open(place_.location(), SigningKey::generate(), {}), ErrorCode::kInvalidArgument, "key");
+  auto reader = value_of(Ledger::open_to_read(place_.location(), {}));
+  expect_error(reader->create_budget(terms("x", 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "looking only");
+  expect_error(Ledger::create(place_.location(), SigningKey::generate(), {}), ErrorCode::kIo, "already");
+}
+
+TEST_P(LedgerTest, TwoOpenLedgersSeeEachOther) {
+  auto other = value_of(open());
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  ASSERT_TRUE(other->reserve(request("trial", "a", pure(0.6))).has_value());
+  expect_error(ledger_->reserve(request("trial", "b", pure(0.6))), ErrorCode::kBudgetExhausted, "trial");
+  ASSERT_TRUE(ledger_->reserve(request("trial", "b", pure(0.4))).has_value());
+  EXPECT_EQ(budget("trial").account.spent_share(), 1);
+}
+
+// 64 threads, of which 40 of every 64 requests can be granted.
+TEST_P(LedgerTest, ThreadsNeverOverspend) {
+  constexpr int threads = 64;
+  constexpr int each = 40;
+  constexpr int granted_in_all = 1600;
+  expect_good(ledger_->create_budget(terms("trial", granted_in_all / 1024.0, 0, Rule::kBasic)));
+  std::atomic<int> granted = 0;
+  std::atomic<int> refused = 0;
+  std::vector<std::thread> spenders;
+  for (int t = 0; t < threads; ++t) {
+    spenders.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        const auto spend = ledger_->reserve(request("trial", std::to_string(t * each + i), pure(1 / 1024.0)));
+        if (spend.has_value()) {
+          ++granted;
+        } else if (spend.error().code == ErrorCode::kBudgetExhausted) {
+          ++refused;
+        }
+      }
+    });
+  }
+  for (std::thread& one : spenders) one.join();
+  EXPECT_EQ(granted, granted_in_all);
+  EXPECT_EQ(refused, threads * each - granted_in_all);
+  EXPECT_EQ(budget("trial").open, static_cast<std::uint64_t>(granted_in_all));
+  EXPECT_EQ(entries(), static_cast<std::uint64_t>(granted_in_all) + 2);
+}
+
+TEST_P(LedgerTest, AWitnessIsCheckedAndMovedOn) {
+  const std::string file = place_.path("witness.json");
+  ASSERT_TRUE(write_witness(file, ledger_->witness().value()).has_value());
+  LedgerOptions options;
+  options.witness = file;
+  ledger_ = value_of(open(options));
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  EXPECT_EQ(read_witness(file).value().head.sequence, 1U);
+  // A witness that has seen more than the ledger has.
+  Witness later = read_witness(file).value();
+  later.head = sign_head(SigningKey::load(key_path()).value(), later.head.ledger, 0, 99, later.head.hash);
+  ASSERT_TRUE(write_witness(file, later).has_value());
+  expect_error(ledger_->reserve(request("trial", "a", pure(0.1))), ErrorCode::kVerificationFailed, "does not have");
+  later.head.sequence = 1;
+  ASSERT_TRUE(write_witness(file, later).has_value());
+  expect_error(ledger_->reserve(request("trial", "a", pure(0.1))), ErrorCode::kVerificationFailed, "signature");
+  EXPECT_EQ(entries(), 2U);
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,288 @@
+#include "noisefloor/ledger/postgres_store.h"
+
+#include <endian.h>
+#include <fmt/format.h>
+#include <libpq-fe.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr const char* kSchema = R"(
+CREATE SCHEMA noisefloor_ledger;
+CREATE TABLE noisefloor_ledger.format (version bigint NOT NULL);
+INSERT INTO noisefloor_ledger.format VALUES (1);
+CREATE TABLE noisefloor_ledger.entries (sequence bigint PRIMARY KEY, text text NOT NULL, hash bytea NOT NULL);
+CREATE TABLE noisefloor_ledger.head (one bigint PRIMARY KEY CHECK (one = 1), ledger bytea NOT NULL, epoch bigint NOT NULL,
+                                     sequence bigint NOT NULL, hash bytea NOT NULL, signature bytea NOT NULL);
+CREATE TABLE noisefloor_ledger.answers (reservation bigint PRIMARY KEY, answer bytea NOT NULL);
+CREATE FUNCTION noisefloor_ledger.refuse() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN RAISE EXCEPTION 'entries do not change'; END $$;
+CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON noisefloor_ledger.entries
+  FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
+)";
+
+constexpr std::uint64_t kChunk = 10'000;  // entries that are fetched at once
+
+using Connection = std::unique_ptr<PGconn, decltype([](PGconn* c) { PQfinish(c); })>;
+using Answer = std::unique_ptr<PGresult, decltype([](PGresult* r) { PQclear(r); })>;
+
+// Parameters in binary form.
+class Parameters {
+ public:
+  Parameters& add(std::uint64_t value) {
+    wholes_.push_back(htobe64(value));
+    return add(reinterpret_cast<const char*>(&wholes_.back()), sizeof(std::uint64_t));
+  }
+  Parameters& add(std::span<const std::uint8_t> bytes) {
+    return add(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  Parameters& add(std::string_view text) { return add(text.data(), text.size()); }
+
+  [[nodiscard]] int size() const { return static_cast<int>(values_.size()); }
+  [[nodiscard]] const char* const* values() const { return values_.data(); }
+  [[nodiscard]] const int* lengths() const { return lengths_.data(); }
+  [[nodiscard]] const int* formats() const { return formats_.data(); }
+
+ private:
+  Parameters& add(const char* data, std::size_t size) {
+    NF_CHECK(size <= INT32_MAX, "parameters are small");
+    values_.push_back(data);
+    lengths_.push_back(static_cast<int>(size));
+    formats_.push_back(1);
+    return *this;
+  }
+
+  std::vector<std::uint64_t> wholes_ = reserved();  // whose places must not move
+  std::vector<const char*> values_;
+  std::vector<int> lengths_;
+  std::vector<int> formats_;
+
+  static std::vector<std::uint64_t> reserved() {
+    std::vector<std::uint64_t> places;
+    places.reserve(8);
+    return places;
+  }
+};
+
+std::uint64_t whole(const Answer& rows, int row, int column) {
+  std::uint64_t value = 0;
+  if (PQgetlength(rows.get(), row, column) == sizeof value) {
+    std::memcpy(&value, PQgetvalue(rows.get(), row, column), sizeof value);
+  }
+  return be64toh(value);
+}
+std::string_view bytes(const Answer& rows, int row, int column) {
+  return {PQgetvalue(rows.get(), row, column), static_cast<std::size_t>(PQgetlength(rows.get(), row, column))};
+}
+template <std::size_t N>
+bool read(const Answer& rows, int row, int column, std::array<std::uint8_t, N>& into) {
+  const std::string_view data = bytes(rows, row, column);
+  if (data.size() != N) return false;
+  std::copy(data.begin(), data.end(), into.begin());
+  return true;
+}
+
+class PostgresStore final : public LedgerStore {
+ public:
+  PostgresStore(Connection connection, StoreOptions options)
+      : connection_(std::move(connection)), options_(std::move(options)) {}
+
+  [[nodiscard]] Result<std::unique_ptr<LedgerTransaction>> begin(Mode mode) override;
+  [[nodiscard]] std::string place() const override {
+    const char* host = PQhost(connection_.get());
+    const char* name = PQdb(connection_.get());
+    return fmt::format("{} on {}", name == nullptr ? "" : name, host == nullptr || *host == 0 ? "this host" : host);
+  }
+
+  // Settings of the session; to be called for every new connection.
+  [[nodiscard]] Result<void> set_up() {
+    return execute(fmt::format("SET synchronous_commit = on; SET lock_timeout = {}; SET client_min_messages = warning",
+                               options_.busy_ms));
+  }
+  [[nodiscard]] Result<void> execute(const std::string& sql) {
+    const Answer rows(PQexec(connection_.get(), sql.c_str()));
+    return check(rows);
+  }
+  [[nodiscard]] Result<Answer> query(const char* sql, const Parameters& parameters) {
+    Answer rows(PQexecParams(connection_.get(), sql, parameters.size(), nullptr, parameters.values(),
+                             parameters.lengths(), parameters.formats(), 1));
+    NF_TRY_VOID(check(rows));
+    return rows;
+  }
+  [[nodiscard]] Error damaged(std::string_view what) const {
+    return Error{ErrorCode::kVerificationFailed, fmt::format("the ledger {} is damaged: {}", shown(place()), what)};
+  }
+
+ private:
+  [[nodiscard]] Result<void> check(const Answer& rows) const {
+    const ExecStatusType status = PQresultStatus(rows.get());
+    if (status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK) return success();
+    const char* state = PQresultErrorField(rows.get(), PG_DIAG_SQLSTATE);
+    const std::string_view code = state == nullptr ? "" : state;
+    const char* text = PQresultErrorField(rows.get(), PG_DIAG_MESSAGE_PRIMARY);
+    if (code == "55P03" || code == "40001" || code == "40P01") {
+      return io_error(fmt::format("the ledger {} is held by another process; try again", shown(place())));
+    }
+    if (code == "3F000" || code == "42P01") {
+      return io_error(fmt::format("there is no ledger in {}: `budget create` makes one", shown(place())));
+    }
+    if (code == "42501" || code == "25006") {
+      return io_error(fmt::format("the ledger {} cannot be written to: check the rights of its user", shown(place())));
+    }
+    if (code == "53100") {
+      return io_error(fmt::format("the disk of the ledger {} is full: nothing was written", shown(place())));
+    }
+    return io_error(fmt::format("the ledger {} could not be read or written: {}", shown(place()),
+                                text != nullptr ? text : "the connection was lost"));
+  }
+
+  Connection connection_;
+  StoreOptions options_;
+};
+
+class PostgresTransaction final : public LedgerTransaction {
+ public:
+  explicit PostgresTransaction(PostgresStore& store) : store_(store) {}
+  PostgresTransaction(const PostgresTransaction&) = delete;
+  PostgresTransaction& operator=(const PostgresTransaction&) = delete;
+  ~PostgresTransaction() override {
+    if (open_)
+      static_cast<void>(store_.execute("ROLLBACK"));  // fails where the connection is gone, and with it all of it
+  }
+
+  [[nodiscard]] Result<std::optional<Head>> head() override {
+    NF_TRY(const Answer rows,
+           store_.query("SELECT ledger, epoch, sequence, hash, signature FROM noisefloor_ledger.head", Parameters()));
+    if (PQntuples(rows.get()) == 0) return std::optional<Head>();
+    Head head{};
+    head.epoch = whole(rows, 0, 1);
+    head.sequence = whole(rows, 0, 2);
+    if (!read(rows, 0, 0, head.ledger) || !read(rows, 0, 3, head.hash) || !read(rows, 0, 4, head.signature)) {
+      return store_.damaged("its head has the wrong size");
+    }
+    return std::optional(head);
+  }
+
+  [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override {
+    last = std::min<std::uint64_t>(last, INT64_MAX - 1);
+    StoredEntry entry{};
+    while (first <= last) {
+      NF_TRY(const Answer rows,
+             store_.query("SELECT sequence, text, hash FROM noisefloor_ledger.entries WHERE sequence BETWEEN "
+                          "$1 AND $2 ORDER BY sequence LIMIT $3",
+                          Parameters().add(first).add(last).add(kChunk)));
+      const int count = PQntuples(rows.get());
+      for (int i = 0; i < count; ++i) {
+        entry.sequence = whole(rows, i, 0);
+        entry.text = bytes(rows, i, 1);
+        if (!read(rows, i, 2, entry.hash)) return store_.damaged(fmt::format("entry {} has no hash", entry.sequence));
+        NF_TRY_VOID(take(entry));
+      }
+      if (count < static_cast<int>(kChunk)) break;
+      first = entry.sequence + 1;
+    }
+    return success();
+  }
+
+  [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) override {
+    NF_TRY(const Answer rows, store_.query("SELECT answer FROM noisefloor_ledger.answers WHERE reservation = $1",
+                                           Parameters().add(reservation)));
+    if (PQntuples(rows.get()) == 0) return std::optional<std::string>();
+    return std::optional(std::string(bytes(rows, 0, 0)));
+  }
+
+  [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
+    return run("INSERT INTO noisefloor_ledger.entries (sequence, text, hash) VALUES ($1, $2, $3)",
+               Parameters().add(entry.sequence).add(entry.text).add(entry.hash));
+  }
+
+  [[nodiscard]] Result<void> set_head(const Head& head) override {
+    return run(
+        "INSERT INTO noisefloor_ledger.head (one, ledger, epoch, sequence, hash, signature) VALUES (1, $1, $2, $3, $4, "
+        "$5) "
+        "ON CONFLICT (one) DO UPDATE SET ledger = excluded.ledger, epoch = excluded.epoch, sequence = "
+        "excluded.sequence, "
+        "hash = excluded.hash, signature = excluded.signature",
+        Parameters().add(head.ledger).add(head.epoch).add(head.sequence).add(head.hash).add(head.signature));
+  }
+
+  [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override {
+    return run("INSERT INTO noisefloor_ledger.answers (reservation, answer) VALUES ($1, $2)",
+               Parameters().add(reservation).add(answer));
+  }
+
+  [[nodiscard]] Result<void> commit() override {
+    NF_CHECK(open_, "a transaction is committed once");
+    NF_TRY_VOID(store_.execute("COMMIT"));
+    open_ = false;
+    return success();
+  }
+
+ private:
+  [[nodiscard]] Result<void> run(const char* sql, const Parameters& parameters) {
+    NF_TRY_VOID(store_.query(sql, parameters));
+    return success();
+  }
+
+  PostgresStore& store_;
+  bool open_ = true;
+};
+
+Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
+  if (PQstatus(connection_.get()) != CONNECTION_OK) {
+    PQreset(connection_.get());
+    NF_TRY_VOID(set_up());
+  }
+  if (mode == Mode::kRead) {
+    NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
+    return std::unique_ptr<LedgerTransaction>(std::make_unique<PostgresTransaction>(*this));
+  }
+  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL SERIALIZABLE"));
+  auto transaction = std::make_unique<PostgresTransaction>(*this);
+  // The snapshot is taken by the first query after the lock: it has all that the writer before has committed.
+  NF_TRY_VOID(execute("LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
+  return std::unique_ptr<LedgerTransaction>(std::move(transaction));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, const StoreOptions& options) {
+  Connection connection(PQconnectdb(location.c_str()));
+  if (PQstatus(connection.get()) != CONNECTION_OK) {
+    std::string text = PQerrorMessage(connection.get());
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return io_error(fmt::format("PostgreSQL could not be reached: {}", text));
+  }
+  auto store = std::make_unique<PostgresStore>(std::move(connection), options);
+  NF_TRY_VOID(store->set_up());
+  if (options.create) {
+    NF_TRY(const Answer rows,
+           store->query("SELECT 1 FROM pg_namespace WHERE nspname = 'noisefloor_ledger'", Parameters()));
+    if (PQntuples(rows.get()) > 0) {
+      return io_error(fmt::format("there is a ledger in {} already: open that one, or use another database",
+                                  shown(store->place())));
+    }
+    NF_TRY_VOID(store->execute(std::string("BEGIN;") + kSchema + "COMMIT"));
+  }
+  NF_TRY(const Answer rows, store->query("SELECT version FROM noisefloor_ledger.format", Parameters()));
+  const std::uint64_t version = PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
+  if (version != 1) {
+    return Error{ErrorCode::kVerificationFailed,
+                 fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one",
+                             shown(store->place()), version)};
+  }
+  return std::unique_ptr<LedgerStore>(std::move(store));
+}
+
+}  // namespace noisefloor

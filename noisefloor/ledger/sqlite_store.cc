@@ -1,0 +1,350 @@
+#include "noisefloor/ledger/sqlite_store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr const char* kSchema = R"(
+CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL, hash BLOB NOT NULL) STRICT;
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), ledger BLOB NOT NULL, epoch INTEGER NOT NULL,
+                   sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL) STRICT;
+CREATE TABLE answers (reservation INTEGER PRIMARY KEY, answer BLOB NOT NULL) STRICT;
+CREATE TRIGGER entries_do_not_change BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries do not change'); END;
+CREATE TRIGGER entries_do_not_go BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries do not go'); END;
+PRAGMA application_id = 1313229873;
+PRAGMA user_version = 1;
+)";
+
+using Database = std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close_v2(db); })>;
+using Statement = std::unique_ptr<sqlite3_stmt, decltype([](sqlite3_stmt* s) { sqlite3_finalize(s); })>;
+
+// What a result code of SQLite means for the owner of the ledger.
+Error explain(sqlite3* db, int code, const std::string& path) {
+  const std::string place = shown(path);
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return io_error(fmt::format("the ledger {} is held by another process; try again", place));
+    case SQLITE_FULL:
+      return io_error(fmt::format("the disk of the ledger {} is full: nothing was written. Free some space", place));
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+      return io_error(fmt::format("the ledger {} cannot be written to: check its permissions", place));
+    case SQLITE_CANTOPEN:
+      return io_error(fmt::format("the ledger {} could not be opened: {}", place, std::strerror(errno)));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Error{ErrorCode::kVerificationFailed,
+                   fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`", place,
+                               sqlite3_errmsg(db))};
+    case SQLITE_NOMEM:
+      return internal_error("out of memory");
+    default:
+      return io_error(fmt::format("the ledger {} could not be read or written: {}", place, sqlite3_errmsg(db)));
+  }
+}
+
+Error damaged(const std::string& path, std::string_view what) {
+  return Error{ErrorCode::kVerificationFailed, fmt::format("the ledger {} is damaged: {}", shown(path), what)};
+}
+
+// Prepared once, bound and stepped many times.
+class Query {
+ public:
+  Query(sqlite3* db, const std::string& path, const char* sql) : db_(db), path_(path) {
+    sqlite3_stmt* statement = nullptr;
+    prepared_ = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    statement_.reset(statement);
+  }
+
+  void reset() {
+    sqlite3_reset(statement_.get());
+    next_ = 1;
+  }
+  void bind(std::uint64_t value) { sqlite3_bind_int64(statement_.get(), next_++, static_cast<sqlite3_int64>(value)); }
+  void bind(std::span<const std::uint8_t> bytes) {
+    sqlite3_bind_blob64(statement_.get(), next_++, bytes.data(), bytes.size(), SQLITE_STATIC);
+  }
+  void bind_text(std::string_view text) {
+    sqlite3_bind_text64(statement_.get(), next_++, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
+  }
+  void bind_blob(std::string_view text) {
+    sqlite3_bind_blob64(statement_.get(), next_++, text.data(), text.size(), SQLITE_STATIC);
+  }
+
+  // Whether there is a row.
+  [[nodiscard]] Result<bool> step() {
+    if (prepared_ != SQLITE_OK) return explain(db_, prepared_, path_);
+    const int code = sqlite3_step(statement_.get());
+    if (code == SQLITE_ROW) return true;
+    if (code == SQLITE_DONE) return false;
+    Error error = explain(db_, code, path_);
+    sqlite3_reset(statement_.get());
+    return error;
+  }
+  [[nodiscard]] Result<void> run() {
+    NF_TRY(const bool row, step());
+    reset();
+    if (row) return internal_error("a statement of the ledger has an answer that is not due");
+    return success();
+  }
+
+  [[nodiscard]] std::uint64_t whole(int column) const {
+    return static_cast<std::uint64_t>(sqlite3_column_int64(statement_.get(), column));
+  }
+  [[nodiscard]] std::string_view bytes(int column) const {
+    const void* data = sqlite3_column_blob(statement_.get(), column);
+    return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+  }
+  template <std::size_t N>
+  [[nodiscard]] bool read(int column, std::array<std::uint8_t, N>& into) const {
+    const std::string_view data = bytes(column);
+    if (data.size() != N) return false;
+    std::copy(data.begin(), data.end(), into.begin());
+    return true;
+  }
+
+ private:
+  sqlite3* db_;
+  const std::string& path_;
+  Statement statement_;
+  int prepared_;
+  int next_ = 1;
+};
+
+class SqliteStore;
+
+class SqliteTransaction final : public LedgerTransaction {
+ public:
+  SqliteTransaction(SqliteStore& store, bool write) : store_(store), write_(write) {}
+  SqliteTransaction(const SqliteTransaction&) = delete;
+  SqliteTransaction& operator=(const SqliteTransaction&) = delete;
+  ~SqliteTransaction() override;
+
+  [[nodiscard]] Result<std::optional<Head>> head() override;
+  [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override;
+  [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) override;
+  [[nodiscard]] Result<void> append(const StoredEntry& entry) override;
+  [[nodiscard]] Result<void> set_head(const Head& head) override;
+  [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
+  [[nodiscard]] Result<void> commit() override;
+
+ private:
+  SqliteStore& store_;
+  bool write_;
+  bool open_ = true;
+};
+
+class SqliteStore final : public LedgerStore {
+ public:
+  SqliteStore(Database db, std::string path) : path_(std::move(path)), db_(std::move(db)) {}
+
+  // After the schema is there.
+  void prepare() {
+    const auto query = [&](const char* sql) { return std::make_unique<Query>(db_.get(), path_, sql); };
+    begin_read = query("BEGIN");
+    begin_write = query("BEGIN IMMEDIATE");
+    commit = query("COMMIT");
+    rollback = query("ROLLBACK");
+    get_head = query("SELECT ledger, epoch, sequence, hash, signature FROM head");
+    get_entries = query("SELECT sequence, text, hash FROM entries WHERE sequence BETWEEN ? AND ? ORDER BY sequence");
+    get_answer = query("SELECT answer FROM answers WHERE reservation = ?");
+    put_entry = query("INSERT INTO entries (sequence, text, hash) VALUES (?, ?, ?)");
+    put_head = query(
+        "INSERT INTO head (one, ledger, epoch, sequence, hash, signature) VALUES (1, ?, ?, ?, ?, ?) ON CONFLICT (one) "
+        "DO "
+        "UPDATE SET ledger = excluded.ledger, epoch = excluded.epoch, sequence = excluded.sequence, hash = "
+        "excluded.hash, "
+        "signature = excluded.signature");
+    put_answer = query("INSERT INTO answers (reservation, answer) VALUES (?, ?)");
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<LedgerTransaction>> begin(Mode mode) override {
+    int moved = 0;
+    sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (moved != 0) {
+      return io_error(fmt::format(
+          "the file of the ledger {} was moved or replaced while it was open: nothing was written. Open it again",
+          shown(path_)));
+    }
+    NF_TRY_VOID((mode == Mode::kWrite ? begin_write : begin_read)->run());
+    return std::unique_ptr<LedgerTransaction>(std::make_unique<SqliteTransaction>(*this, mode == Mode::kWrite));
+  }
+  [[nodiscard]] std::string place() const override { return path_; }
+  [[nodiscard]] std::optional<std::string> file() const override { return path_; }
+
+  [[nodiscard]] Result<void> execute(const char* sql) {
+    const int code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK) return explain(db_.get(), code, path_);
+    return success();
+  }
+  [[nodiscard]] Result<std::uint64_t> pragma(const char* sql) {
+    Query query(db_.get(), path_, sql);
+    NF_TRY(const bool row, query.step());
+    return row ? query.whole(0) : 0;
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  Database db_;
+
+ public:
+  // After db_: they go before it does.
+  std::unique_ptr<Query> begin_read;
+  std::unique_ptr<Query> begin_write;
+  std::unique_ptr<Query> commit;
+  std::unique_ptr<Query> rollback;
+  std::unique_ptr<Query> get_head;
+  std::unique_ptr<Query> get_entries;
+  std::unique_ptr<Query> get_answer;
+  std::unique_ptr<Query> put_entry;
+  std::unique_ptr<Query> put_head;
+  std::unique_ptr<Query> put_answer;
+};
+
+SqliteTransaction::~SqliteTransaction() {
+  if (open_) static_cast<void>(store_.rollback->run());  // a failed rollback is one that happened already
+}
+
+Result<std::optional<Head>> SqliteTransaction::head() {
+  Query& query = *store_.get_head;
+  query.reset();
+  NF_TRY(const bool row, query.step());
+  if (!row) {
+    query.reset();
+    return std::optional<Head>();
+  }
+  Head head{};
+  head.epoch = query.whole(1);
+  head.sequence = query.whole(2);
+  const bool whole = query.read(0, head.ledger) && query.read(3, head.hash) && query.read(4, head.signature);
+  query.reset();
+  if (!whole) return damaged(store_.path(), "its head has the wrong size");
+  return std::optional(head);
+}
+
+Result<void> SqliteTransaction::entries(std::uint64_t first, std::uint64_t last, const Take& take) {
+  Query& query = *store_.get_entries;
+  query.reset();
+  query.bind(first);
+  query.bind(std::min<std::uint64_t>(last, INT64_MAX));
+  StoredEntry entry{};
+  while (true) {
+    NF_TRY(const bool row, query.step());
+    if (!row) break;
+    entry.sequence = query.whole(0);
+    entry.text = query.bytes(1);
+    const bool whole = query.read(2, entry.hash);
+    if (!whole) {
+      query.reset();
+      return damaged(store_.path(), fmt::format("entry {} has no hash", entry.sequence));
+    }
+    Result<void> taken = take(entry);
+    if (!taken.has_value()) {
+      query.reset();
+      return taken;
+    }
+  }
+  query.reset();
+  return success();
+}
+
+Result<std::optional<std::string>> SqliteTransaction::answer(std::uint64_t reservation) {
+  Query& query = *store_.get_answer;
+  query.reset();
+  query.bind(reservation);
+  NF_TRY(const bool row, query.step());
+  std::optional<std::string> answer;
+  if (row) answer = query.bytes(0);
+  query.reset();
+  return answer;
+}
+
+Result<void> SqliteTransaction::append(const StoredEntry& entry) {
+  Query& query = *store_.put_entry;
+  query.reset();
+  query.bind(entry.sequence);
+  query.bind_text(entry.text);
+  query.bind(entry.hash);
+  return query.run();
+}
+
+Result<void> SqliteTransaction::set_head(const Head& head) {
+  Query& query = *store_.put_head;
+  query.reset();
+  query.bind(head.ledger);
+  query.bind(head.epoch);
+  query.bind(head.sequence);
+  query.bind(head.hash);
+  query.bind(head.signature);
+  return query.run();
+}
+
+Result<void> SqliteTransaction::keep_answer(std::uint64_t reservation, std::string_view answer) {
+  Query& query = *store_.put_answer;
+  query.reset();
+  query.bind(reservation);
+  query.bind_blob(answer);
+  return query.run();
+}
+
+Result<void> SqliteTransaction::commit() {
+  NF_CHECK(open_, "a transaction is committed once");
+  NF_TRY_VOID(store_.commit->run());
+  open_ = false;
+  return success();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const StoreOptions& options) {
+  struct stat status {};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (options.create && exists) {
+    return io_error(fmt::format("there is a file {} already: open that ledger, or choose another name", shown(path)));
+  }
+  if (!options.create && !exists) {
+    return io_error(
+        fmt::format("there is no ledger {}: {}. `budget create` makes one", shown(path), std::strerror(errno)));
+  }
+  const int access =
+      options.read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (options.create ? SQLITE_OPEN_CREATE : 0);
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &raw, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                                   options.vfs.empty() ? nullptr : options.vfs.c_str());
+  Database db(raw);
+  if (code != SQLITE_OK) return explain(raw, code, path);
+  sqlite3_busy_timeout(raw, options.busy_ms);
+  auto store = std::make_unique<SqliteStore>(std::move(db), path);
+  NF_TRY_VOID(store->execute("PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"));
+  if (options.create) {
+    NF_TRY_VOID(store->execute("PRAGMA journal_mode = WAL"));
+    NF_TRY_VOID(store->execute(fmt::format("BEGIN IMMEDIATE; {} COMMIT", kSchema).c_str()));
+  }
+  NF_TRY(const std::uint64_t application, store->pragma("PRAGMA application_id"));
+  NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
+  if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
+  if (version != 1) {
+    return Error{
+        ErrorCode::kVerificationFailed,
+        fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one", shown(path), version)};
+  }
+  store->prepare();
+  return std::unique_ptr<LedgerStore>(std::move(store));
+}
+
+}  // namespace noisefloor

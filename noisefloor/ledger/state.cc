@@ -1,0 +1,180 @@
+#include "noisefloor/ledger/state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+// Names hold no line breaks.
+std::string key_of(std::string_view budget, std::string_view key) {
+  return std::string(budget).append("\n").append(key);
+}
+
+}  // namespace
+
+std::string_view name_of(SpendStatus status) {
+  switch (status) {
+    case SpendStatus::kOpen:
+      return "open";
+    case SpendStatus::kCommitted:
+      return "committed";
+    case SpendStatus::kAborted:
+      return "aborted";
+  }
+  NF_UNREACHABLE("a status outside the closed list");
+}
+
+Result<void> LedgerState::apply(const Entry& entry) {
+  if (entry.sequence != next_) {
+    return invalid_argument(fmt::format("entry {} stands where entry {} is due", entry.sequence, next_));
+  }
+  if (next_ > 0 && entry.time < last_time_) {
+    return invalid_argument(fmt::format("entry {} is older than the one before it", entry.sequence));
+  }
+  if ((next_ == 0) != std::holds_alternative<GenesisEntry>(entry.body)) {
+    return invalid_argument("a ledger has one entry of genesis, and it is the first");
+  }
+  NF_TRY_VOID(std::visit([&](const auto& body) { return add(entry, body); }, entry.body));
+  ++next_;
+  last_time_ = entry.time;
+  return success();
+}
+
+const LedgerState::Budget* LedgerState::find(std::string_view name) const {
+  const auto place = by_name_.find(std::string(name));
+  return place == by_name_.end() ? nullptr : &budgets_[place->second];
+}
+
+Result<const LedgerState::Budget*> LedgerState::need(std::string_view name) const {
+  if (const Budget* budget = find(name)) return budget;
+  std::string known;
+  for (std::size_t i = 0; i < budgets_.size() && i < 10; ++i)
+    known += (i > 0 ? ", " : "") + shown(budgets_[i].terms->name);
+  return invalid_argument(fmt::format("there is no budget {}; {}", shown(name),
+                                      known.empty() ? "make one with `budget create`" : "there are: " + known));
+}
+
+const LedgerState::Spend* LedgerState::find_spend(std::uint64_t sequence) const {
+  const auto place = spends_.find(sequence);
+  return place == spends_.end() ? nullptr : &place->second;
+}
+
+std::optional<std::uint64_t> LedgerState::find_key(std::string_view budget, std::string_view key) const {
+  const auto place = by_key_.find(key_of(budget, key));
+  if (place == by_key_.end()) return std::nullopt;
+  return place->second;
+}
+
+Result<Charge> LedgerState::parent_charge(const BudgetTerms& parent, const BudgetTerms& child) {
+  if (parent.adjacency != child.adjacency || parent.unit != child.unit) {
+    return invalid_argument(fmt::format("{} is about {} of one {}: its parts are too", shown(parent.name),
+                                        name_of(parent.adjacency), name_of(parent.unit)));
+  }
+  if (parent.rule == Rule::kPlanned) {
+    return invalid_argument(fmt::format(
+        "{} is planned: all of it is given to its items. Split a budget with another rule", shown(parent.name)));
+  }
+  // A part that is ρ-zCDP as a whole costs ρ, which is far less than what its ε would.
+  if (parent.rule == Rule::kZcdp && child.rule == Rule::kZcdp) {
+    return Charge{{child.rho}, child.delta.value() * child.failures};
+  }
+  NF_TRY(const PrivacyLoss epsilon, PrivacyLoss::make(child.epsilon.value()));
+  return charge_for(parent, EpsilonDeltaEvent{epsilon, child.delta}, child.delta);
+}
+
+Result<void> LedgerState::add(const Entry& /*entry*/, const GenesisEntry& e) {
+  genesis_ = e;
+  return success();
+}
+
+Result<void> LedgerState::add(const Entry& entry, const BudgetEntry& e) {
+  if (find(e.terms.name) != nullptr) {
+    return invalid_argument(fmt::format("there is a budget {} already: choose another name", shown(e.terms.name)));
+  }
+  if (budgets_.size() >= UINT32_MAX) return invalid_argument("the ledger has too many budgets");
+  NF_TRY(Account account, Account::open(e.terms));
+  if (!e.terms.parent.empty()) {
+    NF_TRY(const Budget* const found, need(e.terms.parent));
+    Budget& parent = budgets_[static_cast<std::size_t>(found - budgets_.data())];
+    NF_TRY_VOID(parent.account.spend(e.parent_charge, {}));
+    parent.children.push_back(e.terms.name);
+  }
+  by_name_.emplace(e.terms.name, static_cast<std::uint32_t>(budgets_.size()));
+  budgets_.push_back(
+      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}});
+  return success();
+}
+
+Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
+  NF_TRY(const Budget* const found, need(e.budget));
+  const auto place = static_cast<std::size_t>(found - budgets_.data());
+  Budget& budget = budgets_[place];
+  if ((budget.terms->from && entry.time < *budget.terms->from) ||
+      (budget.terms->until && entry.time >= *budget.terms->until)) {
+    return budget_exhausted(fmt::format("the budget {} is not open at this time", shown(e.budget)));
+  }
+  std::string key = key_of(e.budget, e.key);
+  if (by_key_.contains(key)) {
+    return invalid_argument(fmt::format("the key {} is in use: a key stands for one request", shown(e.key)));
+  }
+  NF_TRY_VOID(budget.account.spend(e.charge, e.item));
+  ++budget.spends;
+  ++budget.open;
+  by_key_.emplace(std::move(key), entry.sequence);
+  spends_.emplace(entry.sequence, Spend{static_cast<std::uint32_t>(place), SpendStatus::kOpen, e.request});
+  open_.emplace(entry.sequence, Open{e.charge, e.item, e.abort_lock});
+  return success();
+}
+
+Result<LedgerState::Spend*> LedgerState::open_spend(std::uint64_t sequence) {
+  const auto place = spends_.find(sequence);
+  if (place == spends_.end()) return invalid_argument(fmt::format("there is no reservation {}", sequence));
+  if (place->second.status != SpendStatus::kOpen) {
+    return invalid_argument(fmt::format("reservation {} is {} already", sequence, name_of(place->second.status)));
+  }
+  return &place->second;
+}
+
+Result<void> LedgerState::add(const Entry& entry, const CommitEntry& e) {
+  NF_TRY(Spend* const spend, open_spend(e.reservation));
+  spend->status = SpendStatus::kCommitted;
+  spend->settled = entry.sequence;
+  Budget& budget = budgets_[spend->budget];
+  --budget.open;
+  ++budget.committed;
+  open_.erase(e.reservation);
+  return success();
+}
+
+Result<void> LedgerState::add(const Entry& entry, const AbortEntry& e) {
+  NF_TRY(Spend* const spend, open_spend(e.reservation));
+  const Open& open = open_.at(e.reservation);
+  if (blake2b({reinterpret_cast<const char*>(e.token.data()), e.token.size()}) != open.abort_lock) {
+    return invalid_argument(fmt::format(
+        "reservation {} cannot be aborted without the token that proves that nothing was drawn for it", e.reservation));
+  }
+  Budget& budget = budgets_[spend->budget];
+  NF_TRY_VOID(budget.account.take_back(open.charge, open.item));
+  spend->status = SpendStatus::kAborted;
+  spend->settled = entry.sequence;
+  --budget.open;
+  ++budget.aborted;
+  open_.erase(e.reservation);
+  return success();
+}
+
+Result<void> LedgerState::add(const Entry& /*entry*/, const AdoptEntry& e) {
+  if (e.epoch != epoch_ + 1) {
+    return invalid_argument(fmt::format("epoch {} stands where {} is due", e.epoch, epoch_ + 1));
+  }
+  epoch_ = e.epoch;
+  return success();
+}
+
+}  // namespace noisefloor

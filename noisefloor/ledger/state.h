@@ -1,0 +1,95 @@
+// What a history comes to: the rules of the ledger, as a pure function of its entries.
+//
+// Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back, names exist, no
+//                budget is overspent, a budget is paid for by its parent, a reservation is committed once or aborted by
+//                the token it was locked with. An entry that is refused changes nothing. Writing and verifying call the
+//                same code.
+// Errors:        kBudgetExhausted where the budget does not allow it, kInvalidArgument for the rest.
+// Thread safety: not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/ledger/account.h"
+#include "noisefloor/ledger/entry.h"
+
+namespace noisefloor {
+
+enum class SpendStatus : std::uint8_t { kOpen, kCommitted, kAborted };
+
+[[nodiscard]] std::string_view name_of(SpendStatus status);  // "open", "committed", "aborted"
+
+class LedgerState {
+ public:
+  struct Budget {
+    std::shared_ptr<const BudgetTerms> terms;
+    Account account;
+    std::uint64_t entry;  // where it was made
+    std::uint64_t spends = 0;
+    std::uint64_t open = 0;
+    std::uint64_t committed = 0;
+    std::uint64_t aborted = 0;
+    std::vector<std::string> children;
+  };
+  struct Spend {
+    std::uint32_t budget;  // its place in budgets()
+    SpendStatus status;
+    Digest request;
+    std::uint64_t settled = 0;  // the entry of the commit or abort
+  };
+
+  [[nodiscard]] Result<void> apply(const Entry& entry);
+
+  [[nodiscard]] bool is_empty() const { return next_ == 0; }
+  [[nodiscard]] std::uint64_t next_sequence() const { return next_; }
+  [[nodiscard]] TimeMs last_time() const { return last_time_; }
+  [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
+  [[nodiscard]] const GenesisEntry& genesis() const { return genesis_; }
+
+  [[nodiscard]] const std::vector<Budget>& budgets() const { return budgets_; }
+  // Nothing if there is none of this name.
+  [[nodiscard]] const Budget* find(std::string_view name) const;
+  // kInvalidArgument with the names that there are.
+  [[nodiscard]] Result<const Budget*> need(std::string_view name) const;
+  [[nodiscard]] const Spend* find_spend(std::uint64_t sequence) const;
+  [[nodiscard]] std::optional<std::uint64_t> find_key(std::string_view budget, std::string_view key) const;
+
+  // What a child with these terms costs its parent.
+  [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
+
+ private:
+  // What an abort needs to know of a reservation that is open.
+  struct Open {
+    Charge charge;
+    std::string item;
+    Digest abort_lock;
+  };
+
+  [[nodiscard]] Result<void> add(const Entry& entry, const GenesisEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const BudgetEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ReserveEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const CommitEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const AbortEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const AdoptEntry& e);
+  [[nodiscard]] Result<Spend*> open_spend(std::uint64_t sequence);
+
+  std::uint64_t next_ = 0;
+  TimeMs last_time_ = 0;
+  std::uint64_t epoch_ = 0;
+  GenesisEntry genesis_{};
+  std::vector<Budget> budgets_;
+  std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::unordered_map<std::uint64_t, Spend> spends_;
+  std::unordered_map<std::uint64_t, Open> open_;
+  std::unordered_map<std::string, std::uint64_t> by_key_;  // budget and key → reservation
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,72 @@
+// Where the history is kept: the seam between the ledger and its databases. Two implementations, one test suite.
+//
+// Guarantee:     transactions are serialisable. A write transaction sees all that was committed before it began and excludes
+//                every other writer. What commit() has reported as done survives a crash of the process, and of the machine
+//                as far as the disk keeps its word. A transaction that goes without commit() leaves nothing.
+// Errors:        kIo for what the database or the disk refuses, kVerificationFailed for content that cannot be.
+// Thread safety: one owner at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/entry.h"
+
+namespace noisefloor {
+
+struct StoredEntry {
+  std::uint64_t sequence;
+  std::string text;
+  Digest hash;
+};
+
+class LedgerTransaction {
+ public:
+  LedgerTransaction() = default;
+  LedgerTransaction(const LedgerTransaction&) = delete;
+  LedgerTransaction& operator=(const LedgerTransaction&) = delete;
+  virtual ~LedgerTransaction() = default;  // rolls back unless committed
+
+  // Nothing in a ledger without entries.
+  [[nodiscard]] virtual Result<std::optional<Head>> head() = 0;
+  // All entries from `first` on, in order, up to `last`. Stops with the error of `take`.
+  using Take = std::function<Result<void>(const StoredEntry&)>;
+  [[nodiscard]] virtual Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) = 0;
+  // What was released for a reservation, if it was kept.
+  [[nodiscard]] virtual Result<std::optional<std::string>> answer(std::uint64_t reservation) = 0;
+
+  [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
+  [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
+  [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
+  [[nodiscard]] virtual Result<void> commit() = 0;
+};
+
+struct StoreOptions {
+  bool create = false;  // refused if there is one
+  bool read_only = false;
+  int busy_ms = 60'000;  // how long to wait for another writer
+  std::string vfs = {};  // SQLite's name of a file system; empty for the system's own. Tests put faults there.
+};
+
+class LedgerStore {
+ public:
+  LedgerStore() = default;
+  LedgerStore(const LedgerStore&) = delete;
+  LedgerStore& operator=(const LedgerStore&) = delete;
+  virtual ~LedgerStore() = default;
+
+  enum class Mode : std::uint8_t { kRead, kWrite };
+  [[nodiscard]] virtual Result<std::unique_ptr<LedgerTransaction>> begin(Mode mode) = 0;
+
+  // Where it is, for messages: never a password.
+  [[nodiscard]] virtual std::string place() const = 0;
+  // The path, if it is a file.
+  [[nodiscard]] virtual std::optional<std::string> file() const { return std::nullopt; }
+};
+
+}  // namespace noisefloor

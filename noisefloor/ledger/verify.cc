@@ -1,0 +1,235 @@
+#include "noisefloor/ledger/verify.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <unordered_map>
+#include <utility>
+
+#include "noisefloor/base/text.h"
+#include "noisefloor/event/json.h"
+#include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/open_store.h"
+#include "noisefloor/ledger/witness.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::size_t kMostFindings = 100;
+constexpr std::uint64_t kProgressEvery = 65'536;
+// Two machines' elementary functions differ by less.
+constexpr double kSame = 1 + 1e-9;
+
+class Verifier {
+ public:
+  Verifier(const VerifyOptions& options, VerifyReport& report) : options_(options), report_(report) {}
+
+  Result<void> run(LedgerStore& store, LedgerTransaction& transaction) {
+    NF_TRY(report_.head, transaction.head());
+    if (!report_.head) {
+      find(std::nullopt, "there are no entries");
+      return success();
+    }
+    NF_TRY_VOID(transaction.entries(0, INT64_MAX, [&](const StoredEntry& stored) {
+      check(stored, transaction);
+      return Result<void>(success());
+    }));
+    if (report_.entries == 0) {
+      find(0, "entry 0 is missing");
+      return success();
+    }
+    check_end();
+    check_fence(store);
+    for (const std::string& path : options_.witnesses) check_witness(path, transaction);
+    return success();
+  }
+
+ private:
+  void find(std::optional<std::uint64_t> entry, std::string what) {
+    if (report_.findings.size() < kMostFindings) report_.findings.push_back({entry, std::move(what)});
+  }
+
+  void check(const StoredEntry& stored, LedgerTransaction& transaction) {
+    if (stored.sequence != report_.entries) {
+      find(report_.entries, fmt::format("entry {} is missing", report_.entries));
+      report_.entries = stored.sequence;
+      whole_ = false;
+      hash_ = kNoEntry;
+    } else if (chain_hash(hash_, stored.text) != stored.hash) {
+      find(stored.sequence, "it was altered, or its hash was: the one does not follow from the other");
+      whole_ = false;
+    }
+    hash_ = stored.hash;
+    ++report_.entries;
+    if (options_.progress && report_.entries % kProgressEvery == 0) {
+      options_.progress(report_.entries, report_.head->sequence + 1);
+    }
+    const Result<Entry> entry = parse_entry(stored.text);
+    if (!entry.has_value()) {
+      find(stored.sequence, entry.error().message);
+      whole_ = false;
+      return;
+    }
+    // What follows a break cannot be replayed.
+    if (!whole_) return;
+    std::visit([&](const auto& body) { check_body(entry.value(), body, transaction); }, entry.value().body);
+    if (const Result<void> applied = report_.state.apply(entry.value()); !applied.has_value()) {
+      find(stored.sequence, fmt::format("it breaks a rule: {}", applied.error().message));
+      whole_ = false;
+    }
+  }
+
+  void check_body(const Entry& /*entry*/, const GenesisEntry& e, LedgerTransaction& /*transaction*/) {
+    report_.key = e.key;
+    if (options_.key && *options_.key != e.key) find(0, "the ledger has another key than the one that was given");
+  }
+
+  void check_body(const Entry& entry, const BudgetEntry& e, LedgerTransaction& /*transaction*/) {
+    if (const Result<void> checked = check_terms(e.terms); !checked.has_value()) {
+      find(entry.sequence, fmt::format("its terms do not hold: {}", checked.error().message));
+    }
+    if (e.terms.rule == Rule::kZcdp) {
+      const Result<Rho> rho = zcdp_budget_of(e.terms);
+      if (!rho.has_value() || e.terms.rho > rho.value().value() * kSame) {
+        find(entry.sequence, fmt::format("its rho {} is more than its epsilon and delta allow", e.terms.rho));
+      }
+    }
+    if (!e.terms.parent.empty()) {
+      const LedgerState::Budget* parent = report_.state.find(e.terms.parent);
+      if (parent == nullptr) return;  // which apply() finds
+      check_charge(entry.sequence, e.parent_charge, LedgerState::parent_charge(*parent->terms, e.terms));
+    }
+  }
+
+  void check_body(const Entry& entry, const ReserveEntry& e, LedgerTransaction& /*transaction*/) {
+    const LedgerState::Budget* budget = report_.state.find(e.budget);
+    if (budget == nullptr) return;  // which apply() finds
+    std::string key = fmt::format("{}\n{}\n{}", e.budget, e.delta.value_or(0), e.event);
+    auto known = charges_.find(key);
+    if (known == charges_.end()) {
+      ++report_.distinct;
+      known = charges_.emplace(std::move(key), recompute(*budget->terms, e)).first;
+    }
+    ++report_.charges;
+    check_charge(entry.sequence, e.charge, known->second);
+  }
+
+  void check_body(const Entry& entry, const CommitEntry& e, LedgerTransaction& transaction) {
+    const Result<std::optional<std::string>> answer = transaction.answer(e.reservation);
+    if (!answer.has_value()) return find(entry.sequence, answer.error().message);
+    if (!answer.value()) return;
+    ++report_.answers;
+    if (blake2b(*answer.value()) != e.release)
+      find(entry.sequence, "the stored answer is not the one that was committed");
+  }
+
+  void check_body(const Entry& /*entry*/, const AbortEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const AdoptEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+
+  static Result<Charge> recompute(const BudgetTerms& terms, const ReserveEntry& e) {
+    NF_TRY(const DpEvent event, parse_event(e.event));
+    std::optional<Delta> delta;
+    if (e.delta) {
+      NF_TRY(delta, Delta::make(*e.delta));
+    }
+    if (terms.rule == Rule::kPlanned) {
+      for (const PlanItem& item : terms.plan) {
+        if (item.name == e.item && item.event != event) {
+          return invalid_argument(fmt::format("the item {} was planned otherwise", shown(e.item)));
+        }
+      }
+    }
+    return charge_for(terms, event, delta);
+  }
+
+  void check_charge(std::uint64_t sequence, const Charge& charged, const Result<Charge>& due) {
+    if (!due.has_value()) return find(sequence, fmt::format("its cost cannot be recomputed: {}", due.error().message));
+    const Charge& cost = due.value();
+    bool enough = charged.amounts.size() == cost.amounts.size() && charged.delta * kSame >= cost.delta;
+    for (std::size_t i = 0; enough && i < cost.amounts.size(); ++i) {
+      enough = charged.amounts[i] * kSame >= cost.amounts[i] || charged.amounts[i] == HUGE_VAL;
+    }
+    if (enough) return;
+    find(sequence, fmt::format("it was charged less than its event costs ({:.10g} instead of {:.10g})",
+                               charged.amounts.empty() ? charged.delta : charged.amounts[0],
+                               cost.amounts.empty() ? cost.delta : cost.amounts[0]));
+  }
+
+  void check_end() {
+    const Head& head = *report_.head;
+    if (head.sequence + 1 != report_.entries) {
+      find(std::min(head.sequence + 1, report_.entries),
+           fmt::format("the head is at entry {}, and the last entry is {}", head.sequence, report_.entries - 1));
+    } else if (head.hash != hash_) {
+      find(head.sequence, "the head has another hash than the last entry");
+    }
+    if (whole_ && head.epoch != report_.state.epoch()) find(head.sequence, "the head is of another epoch");
+    if (!is_signed_by(head, report_.key)) {
+      find(head.sequence, "the head is not signed by the ledger's key: entries were altered, added or removed");
+    }
+  }
+
+  void check_fence(LedgerStore& store) {
+    const std::optional<std::string> path = store.file();
+    if (!path) return;
+    const Result<std::optional<Fence>> fence = FenceFile(*path).read();
+    if (!fence.has_value()) return find(std::nullopt, fence.error().message);
+    if (!fence.value()) return;  // a copy to be looked at
+    const Fence& seen = *fence.value();
+    if (seen.ledger != report_.head->ledger) return find(std::nullopt, "its fence is of another ledger");
+    if (seen.sequence > report_.head->sequence || seen.epoch > report_.head->epoch) {
+      find(report_.head->sequence + 1, fmt::format("it was rolled back: its fence has seen entry {}", seen.sequence));
+    }
+  }
+
+  void check_witness(const std::string& path, LedgerTransaction& transaction) {
+    const Result<Witness> read = read_witness(path);
+    if (!read.has_value()) return find(std::nullopt, read.error().message);
+    const Witness& witness = read.value();
+    if (witness.key != report_.key || witness.head.ledger != report_.head->ledger) {
+      return find(std::nullopt,
+                  fmt::format("the witness {} is of another ledger, or the ledger was made anew", shown(path)));
+    }
+    std::optional<Digest> hash;
+    const Result<void> looked =
+        transaction.entries(witness.head.sequence, witness.head.sequence, [&](const StoredEntry& stored) {
+          hash = stored.hash;
+          return Result<void>(success());
+        });
+    if (!looked.has_value()) return find(witness.head.sequence, looked.error().message);
+    if (!hash) {
+      find(witness.head.sequence,
+           fmt::format("it was rolled back: the witness {} has seen entry {}", shown(path), witness.head.sequence));
+    } else if (*hash != witness.head.hash) {
+      find(witness.head.sequence, fmt::format("the witness {} has seen another history up to here", shown(path)));
+    }
+  }
+
+  const VerifyOptions& options_;
+  VerifyReport& report_;
+  Digest hash_ = kNoEntry;
+  bool whole_ = true;
+  std::unordered_map<std::string, Result<Charge>> charges_;
+};
+
+}  // namespace
+
+Result<VerifyReport> verify_ledger(const std::string& location, const VerifyOptions& options) {
+  VerifyReport report;
+  const auto damaged = [&](const Error& error) {
+    report.findings.push_back({std::nullopt, error.message});
+    return std::move(report);
+  };
+  Result<std::unique_ptr<LedgerStore>> store = open_store(location, {.read_only = true});
+  if (!store.has_value()) {
+    if (store.error().code == ErrorCode::kVerificationFailed) return damaged(store.error());
+    return store.error();
+  }
+  const Result<std::unique_ptr<LedgerTransaction>> transaction = store.value()->begin(LedgerStore::Mode::kRead);
+  if (!transaction.has_value()) return damaged(transaction.error());
+  const Result<void> done = Verifier(options, report).run(*store.value(), *transaction.value());
+  if (!done.has_value()) report.findings.push_back({report.entries, done.error().message});
+  return report;
+}
+
+}  // namespace noisefloor

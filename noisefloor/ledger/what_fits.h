@@ -1,0 +1,26 @@
+// What a refused use could be changed to so that it fits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/event/dp_event.h"
+#include "noisefloor/ledger/account.h"
+
+namespace noisefloor {
+
+// Short phrases, the most useful first: "noise multiplier 2.31", "at most 4200 steps", "sampling rate 0.0012". Each changes one
+// thing of the event and was checked to fit. None if nothing does.
+[[nodiscard]] std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& account, const DpEvent& event,
+                                                 std::optional<Delta> delta);
+
+// The event with `factor` times the noise, or ε divided by it. Nothing where there is no noise to add to.
+[[nodiscard]] std::optional<DpEvent> with_more_noise(const DpEvent& event, double factor);
+
+// How many more of the same fit, up to `limit`.
+[[nodiscard]] std::uint64_t how_many_fit(const Account& account, const Charge& charge, const std::string& item,
+                                         std::uint64_t limit);
+
+}  // namespace noisefloor
