@@ -171,8 +171,19 @@ std::optional<ContourIntegral> ContourIntegral::for_epsilon(std::span<const Repe
     log_delta = std::clamp(bound, -680.0, -0.1);
     if (done) break;
   }
-  const Truncated truncated(whole, log_delta);
-  return on_line(truncated.losses, samples_for(truncated.losses, log_delta), epsilon, log_delta, max_operations);
+  const auto attempt = [&](double about) {
+    const Truncated truncated(whole, about);
+    return on_line(truncated.losses, samples_for(truncated.losses, about), epsilon, about, max_operations);
+  };
+  std::optional<ContourIntegral> first = attempt(log_delta);
+  if (!first) return first;
+  // Chernoff's δ is too large, by a factor of ten or so: the second time it is known.
+  const Interval found = first->log_delta(epsilon);
+  if (!std::isfinite(found.lower) || found.upper - found.lower <= 2e-7) return first;
+  std::optional<ContourIntegral> second = attempt(std::clamp(found.lower, -680.0, -0.1));
+  if (!second) return first;
+  const Interval again = second->log_delta(epsilon);
+  return again.upper - again.lower < found.upper - found.lower ? std::move(second) : std::move(first);
 }
 
 std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const RepeatedLoss> losses,
@@ -198,7 +209,9 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
     // An error of ε by 2e-8 of itself is one of ln δ by c times that.
     const double tolerance = std::clamp(c * std::max(2e-8 * epsilon, 1e-11), 1e-12, 1e-7);
     const double small = log_delta + std::log(tolerance);
-    const double cancelled = samples[i].moments.log_moment - c * epsilon - log_delta;
+    // (For c > 1 the terms of the sum, with their factor 1/s(s + 1), add up to 1/c or so.)
+    const double terms = -std::log(std::max(1.0, c));
+    const double cancelled = samples[i].moments.log_moment - c * epsilon + terms - log_delta;
     if (!std::isfinite(cancelled) || cancelled > 16) continue;
     for (std::size_t j = i + 1; j < samples.size(); ++j) {
       const double order = samples[j].c;
