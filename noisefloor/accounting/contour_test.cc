@@ -9,9 +9,14 @@
 #include <complex>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "noisefloor/accounting/gaussian_dp.h"
 #include "noisefloor/accounting/gaussian_transform.h"
+#include "noisefloor/accounting/lattice.h"
+#include "noisefloor/accounting/loss_law.h"
+#include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"
 
 namespace noisefloor {
@@ -21,7 +26,7 @@ using Wide = boost::multiprecision::cpp_bin_float_50;
 
 constexpr double kOperations = 5e6;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr Direction kDirections[] = {Direction::kRemove, Direction::kAdd};
+constexpr Direction kDirections[] = {Direction::kRemove, Direction::kAdd, Direction::kReplace};
 
 // P(N(0, 1) > x).
 Wide upper_tail(const Wide& x) {
@@ -36,7 +41,7 @@ template <class Real>
 class Exact {
  public:
   Exact(double q, double sigma, Direction direction, int steps, double mu)
-      : q_(q), sigma_(sigma), remove_(direction == Direction::kRemove), steps_(steps), mu_(mu) {}
+      : q_(q), sigma_(sigma), direction_(direction), steps_(steps), mu_(mu) {}
 
   Real delta(const Real& epsilon) const { return after(mu_ > 0 ? 0 : 1, epsilon); }
 
@@ -91,18 +96,31 @@ class Exact {
   Real last(const Real& epsilon) const {
     using std::exp;
     using std::log;
+    using std::sqrt;
     const Real lift = exp(epsilon);
     if (mu_ > 0) {
       const Real centre = epsilon / mu_;
       return upper_tail(Real(centre - Real(mu_) / 2)) - lift * upper_tail(Real(centre + Real(mu_) / 2));
     }
-    const Real level = remove_ ? lift : Real(1 / lift);  // of w
-    if (level <= 1 - q_) return remove_ ? Real(1 - lift) : Real(0);
-    const Real x = Real(sigma_) * sigma_ * log((level - (1 - q_)) / q_) + Real(0.5L);
-    const Real sign = remove_ ? 1 : -1;
+    const Real s2 = Real(sigma_) * sigma_;
+    if (direction_ == Direction::kReplace) {
+      // w(x) = e^ε w(−x) is a quadratic equation for e^{x/σ²}.
+      const Real b = q_ * exp(-1 / (2 * s2));
+      const Real half = (1 - q_) * (lift - 1) / (2 * b);
+      const Real x = s2 * log(half + sqrt(half * half + lift));
+      const Real rest = (1 - q_) * upper_tail(Real(x / sigma_));
+      const Real up = rest + q_ * upper_tail(Real((x - 1) / sigma_));
+      const Real down = rest + q_ * upper_tail(Real((x + 1) / sigma_));
+      return up - lift * down;
+    }
+    const bool remove = direction_ == Direction::kRemove;
+    const Real level = remove ? lift : Real(1 / lift);  // of w
+    if (level <= 1 - q_) return remove ? Real(1 - lift) : Real(0);
+    const Real x = s2 * log((level - (1 - q_)) / q_) + Real(0.5L);
+    const Real sign = remove ? 1 : -1;
     const Real rest = upper_tail(Real(sign * x / sigma_));
     const Real mixed = (1 - q_) * rest + q_ * upper_tail(Real(sign * (x - 1) / sigma_));
-    return remove_ ? Real(mixed - lift * rest) : Real(rest - lift * mixed);
+    return remove ? Real(mixed - lift * rest) : Real(rest - lift * mixed);
   }
 
   Real w(const Real& x) const {
@@ -111,19 +129,20 @@ class Exact {
   }
   Real loss(const Real& x) const {
     using std::log;
-    return remove_ ? Real(log(w(x))) : Real(-log(w(x)));
+    if (direction_ == Direction::kReplace) return log(w(x) / w(Real(-x)));
+    return direction_ == Direction::kRemove ? Real(log(w(x))) : Real(-log(w(x)));
   }
   Real density(const Real& x) const {
     using std::exp;
     using std::sqrt;
     static const Real root = sqrt(2 * boost::math::constants::pi<Real>());
     const Real normal = exp(-x * x / (2 * Real(sigma_) * sigma_)) / (root * sigma_);
-    return remove_ ? Real(normal * w(x)) : normal;
+    return direction_ == Direction::kAdd ? normal : Real(normal * w(x));
   }
 
   Real q_;
   double sigma_;
-  bool remove_;
+  Direction direction_;
   int steps_;
   double mu_;
 };
@@ -134,7 +153,9 @@ SubsampledGaussianTransform sampled(double q, double sigma, Direction direction)
 
 std::string named(double q, double sigma, Direction direction, double more) {
   return "q " + std::to_string(q) + " sigma " + std::to_string(sigma) + " and " + std::to_string(more) +
-         (direction == Direction::kRemove ? " remove" : " add");
+         (direction == Direction::kRemove ? " remove"
+          : direction == Direction::kAdd  ? " add"
+                                          : " replace");
 }
 
 // Whether the smallest ε with δ(ε) ≤ `delta` lies in the interval, by a δ(ε) that is known.
@@ -156,7 +177,9 @@ void expect_contains(Interval epsilon, double delta, Delta&& exact) {
   EXPECT_FALSE(contains({epsilon.lower - step, epsilon.upper - step}, delta, exact)) << "a mutant";
 }
 
-bool is_narrow(Interval epsilon) { return epsilon.upper - epsilon.lower <= 1e-6 * epsilon.upper; }
+bool is_narrow(Interval epsilon) {
+  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= 1e-6 * epsilon.upper;
+}
 
 // --- The transform itself --------------------------------------------------------------------------------------------
 
@@ -172,7 +195,8 @@ TEST(SubsampledGaussianTransform, ErrorsAndDecayAreBounds) {
                                                         {1 - 1e-9, 0.7, 1.5, 0.3},
                                                         {0.3, 30, 40, 3},
                                                         {0.001, 1000, 2000, 1e5},
-                                                        {0.2, 2, 25, 1}}) {
+                                                        {0.2, 2, 25, 1},
+                                                        {0.9, 0.6, 3, 0.2}}) {
     for (Direction direction : kDirections) {
       SCOPED_TRACE(named(q, sigma, direction, c));
       const auto line = sampled(q, sigma, direction).on_line(c);
@@ -394,6 +418,80 @@ TEST(Contour, NeverANumberThatIsNone) {
   }
 }
 
+// --- Replaced records, against other bounds --------------------------------------------------------------------------
+
+Interval replaced_epsilon(double q, double sigma, double steps, double delta, double operations) {
+  const auto loss = sampled(q, sigma, Direction::kReplace);
+  const RepeatedLoss losses[] = {{&loss, steps}};
+  const auto integral = ContourIntegral::for_delta(losses, std::log(delta), operations);
+  return integral ? integral->epsilon(std::log(delta)) : Interval{0, kInfinity};
+}
+
+TEST(Contour, ReplacedRecordsAgreeWithTheLattice) {
+  for (const auto& [q, sigma, steps, delta] : {std::tuple{0.1, 1.0, 40.0, 1e-6},
+                                               {0.01, 1.0, 1000.0, 1e-5},
+                                               {0.3, 4.0, 50.0, 1e-9},
+                                               {0.9, 10.0, 30.0, 1e-3},
+                                               {0.02, 0.7, 400.0, 0.05}}) {
+    SCOPED_TRACE(named(q, sigma, Direction::kReplace, steps));
+    const Interval line = replaced_epsilon(q, sigma, steps, delta, kOperations);
+    const auto law = opposite_samples_law(q, sigma);
+    const RepeatedLaw laws[] = {{law.get(), steps}};
+    const Interval lattice = lattice_epsilon(laws, std::log(delta), 1e-6, 14);
+    EXPECT_TRUE(is_narrow(line));
+    EXPECT_LE(lattice.upper - lattice.lower, 1e-2 * lattice.upper);
+    EXPECT_LE(line.lower, lattice.upper);
+    EXPECT_LE(lattice.lower, line.upper);
+  }
+}
+
+// Bounds that other code and other proofs give, at the edges of all parameters: those of one step and of the two add-remove
+// pairs from below, of Gaussians without sampling and of Rényi divergences from above.
+TEST(Contour, ReplacedRecordsAtTheEdges) {
+  int narrow = 0;
+  for (double q : {1e-6, 1e-3, 0.1, 0.999}) {
+    for (double sigma : {0.15, 0.6, 3.0, 100.0}) {
+      for (double steps : {1.0, 20.0, 1e4, 1e7}) {
+        for (double delta : {1e-30, 1e-6, 0.1}) {
+          SCOPED_TRACE(named(q, sigma, Direction::kReplace, steps) + " delta " + std::to_string(std::log10(delta)));
+          const Interval found = replaced_epsilon(q, sigma, steps, delta, 1e6);
+          ASSERT_GE(found.lower, 0);
+          ASSERT_LE(found.lower, found.upper);
+          if (is_narrow(found)) ++narrow;
+          const Interval one = single_epsilon(*opposite_samples_law(q, sigma), std::log(delta));
+          EXPECT_GE(found.upper, one.lower);
+          if (steps == 1) {
+            EXPECT_LE(found.lower, one.upper);
+          }
+          for (Direction direction : {Direction::kRemove, Direction::kAdd}) {
+            const auto loss = sampled(q, sigma, direction);
+            const RepeatedLoss losses[] = {{&loss, steps}};
+            const auto integral = ContourIntegral::for_delta(losses, std::log(delta), 1e6);
+            if (integral) {
+              EXPECT_GE(found.upper, integral->epsilon(std::log(delta)).lower);
+            }
+          }
+          const auto whole = GaussianDp::of_mu(2 * std::sqrt(steps) / sigma);
+          ASSERT_TRUE(whole.has_value());
+          const auto most = whole.value().epsilon_at(Delta::make(delta).value());
+          if (most.has_value()) {
+            EXPECT_LE(found.lower, most.value().upper);
+          }
+          if (steps != 1e4) continue;
+          const DpEvent event = SelfComposedEvent{
+              Steps::of(10000),
+              PoissonSampledEvent{SamplingRate::make(q).value(), GaussianEvent{NoiseMultiplier::make(sigma).value()}}};
+          const auto renyi = renyi_epsilon(event, Adjacency::kReplaceOne, Delta::make(delta).value());
+          if (renyi.has_value()) {
+            EXPECT_LE(found.lower, renyi.value().epsilon);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(narrow, 95);  // of 192, of which 48 are one step
+}
+
 // --- Known values ----------------------------------------------------------------------------------------------------
 
 // Rows of the reference table with method contour_exact: two independent codes agree on them to 1e-9.
@@ -428,7 +526,7 @@ constexpr Golden kGolden[] = {
 TEST(Contour, AgreesWithTheReferenceTable) {
   std::size_t narrow = 0;
   for (const Golden& row : kGolden) {
-    for (Direction direction : kDirections) {
+    for (Direction direction : {Direction::kRemove, Direction::kAdd}) {
       SCOPED_TRACE(named(row.q, row.sigma, direction, row.steps));
       const double golden = direction == Direction::kRemove ? row.remove : row.add;
       const auto loss = sampled(row.q, row.sigma, direction);

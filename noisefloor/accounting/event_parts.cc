@@ -279,18 +279,9 @@ void Reader::add_sampled_gaussian(double q, const Parts& inner, double count) {
 
 // A rate of 0 below: nothing is known from below.
 void Reader::add_sampled_gaussian(Sample above, Sample below, double count) {
-  if (adjacency_ == Adjacency::kAddRemove) {
-    parts_.count_up(parts_.sampled[above], count);
-    if (below.first > 0) parts_.sampled_below[below] += count;
-    return;
-  }
-  add_law({10, above.first, above.second, below.first, below.second}, count, [&] {
-    const LawPtr worst = opposite_samples_law(above.first, above.second);
-    const LawPtr least = above == below    ? worst
-                         : below.first > 0 ? opposite_samples_law(below.first, below.second)
-                                           : epsilon_delta_law(0, 0);
-    return Leaf{{worst, least}, {worst, least}, kInfinity};
-  });
+  const bool add_remove = adjacency_ == Adjacency::kAddRemove;
+  parts_.count_up((add_remove ? parts_.sampled : parts_.replaced_samples)[above], count);
+  if (below.first > 0) (add_remove ? parts_.sampled_below : parts_.replaced_samples_below)[below] += count;
 }
 
 void Reader::merge(Parts& target, const Parts& other) {
@@ -299,6 +290,8 @@ void Reader::merge(Parts& target, const Parts& other) {
   target.count_up(target.gaussians, other.gaussians);
   for (const auto& [key, count] : other.sampled) target.count_up(target.sampled[key], count);
   for (const auto& [key, count] : other.sampled_below) target.sampled_below[key] += count;
+  for (const auto& [key, count] : other.replaced_samples) target.count_up(target.replaced_samples[key], count);
+  for (const auto& [key, count] : other.replaced_samples_below) target.replaced_samples_below[key] += count;
   for (const auto& [key, count] : other.epsilon_delta) target.count_up(target.epsilon_delta[key], count);
   for (const auto& [key, leaf] : other.laws) {
     auto [place, fresh] = target.laws.try_emplace(key);

@@ -46,6 +46,8 @@ struct Parts {
   double gaussians = 0;                                         // how many they are
   std::map<Sample, double> sampled;                             // (rate, multiplier) of sampled Gaussians → count
   std::map<Sample, double> sampled_below;                       // the same from below
+  std::map<Sample, double> replaced_samples;                    // the same under replace-one
+  std::map<Sample, double> replaced_samples_below;              // and from below
   std::map<std::pair<double, double>, double> epsilon_delta;    // (ε, δ) → count
   std::map<std::vector<double>, std::pair<Leaf, double>> laws;  // by what they are → count
   std::vector<DpEvent> renyi;                                   // parts that have a Rényi curve only
@@ -66,11 +68,11 @@ struct Parts {
   }
   // Is there anything but extra_epsilon and extras to be composed from above?
   [[nodiscard]] bool has_laws() const {
-    return mu_squared > 0 || !sampled.empty() || !epsilon_delta.empty() ||
+    return mu_squared > 0 || !sampled.empty() || !replaced_samples.empty() || !epsilon_delta.empty() ||
            std::any_of(laws.begin(), laws.end(), [](const auto& one) { return one.second.first.remove.above; });
   }
   [[nodiscard]] std::size_t kinds() const {
-    return (mu_squared > 0 ? 1 : 0) + sampled.size() + epsilon_delta.size() + laws.size();
+    return (mu_squared > 0 ? 1 : 0) + sampled.size() + replaced_samples.size() + epsilon_delta.size() + laws.size();
   }
   [[nodiscard]] bool is_empty() const { return kinds() == 0 && renyi.empty() && shuffled.empty(); }
   [[nodiscard]] bool has_laws_only() const { return renyi.empty() && shuffled.empty(); }

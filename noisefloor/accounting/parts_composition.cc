@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,8 @@ Interval intersect(Interval a, Interval b) { return {std::max(a.lower, b.lower),
 
 constexpr double kContourOperations = 2e7;
 constexpr double kMostContourSteps = 1e13;
+// With less noise the integral takes long to find out that it is not for these.
+constexpr double kLeastContourMultiplier = 0.15;
 constexpr double kRelativeWidth = 1e-6;
 constexpr std::size_t kMostLaws = 24;  // on a lattice
 constexpr double kWidestWindow = 600;
@@ -199,12 +202,12 @@ class Composition {
       add(gaussian_law(std::sqrt(mu_squared_)), 1);
     }
     for (const auto& [key, count] : above ? parts.sampled : parts.sampled_below) {
-      const auto rate = SamplingRate::make(key.first).value();
-      const auto multiplier = NoiseMultiplier::make(key.second).value();
-      const Direction direction = remove ? Direction::kRemove : Direction::kAdd;
-      transforms_.push_back(std::make_unique<SubsampledGaussianTransform>(rate, multiplier, direction));
-      losses_.push_back({transforms_.back().get(), count});
+      add_transform(key, remove ? Direction::kRemove : Direction::kAdd, count);
       add(sampled_law(gaussian_law(1 / key.second), key.first, remove), count);
+    }
+    for (const auto& [key, count] : above ? parts.replaced_samples : parts.replaced_samples_below) {
+      add_transform(key, Direction::kReplace, count);
+      add(opposite_samples_law(key.first, key.second), count);
     }
     for (const auto& [key, count] : parts.epsilon_delta) {
       if (above && key.first > kLargestLoss) in_range_ = false;
@@ -301,6 +304,13 @@ class Composition {
     laws_.push_back({owned_.back().get(), count});
   }
 
+  void add_transform(const Sample& sample, Direction direction, double count) {
+    suits_contour_ = suits_contour_ && sample.second >= kLeastContourMultiplier;
+    transforms_.push_back(std::make_unique<SubsampledGaussianTransform>(
+        SamplingRate::make(sample.first).value(), NoiseMultiplier::make(sample.second).value(), direction));
+    losses_.push_back({transforms_.back().get(), count});
+  }
+
   [[nodiscard]] bool has_transforms() const { return losses_.size() == laws_.size(); }
   [[nodiscard]] bool only_gaussians() const { return mu_squared_ > 0 && laws_.size() == 1; }
   [[nodiscard]] std::optional<std::pair<ApproxDp, Steps>> only_equal_bounds() const {
@@ -378,11 +388,7 @@ class Composition {
     if (!(largest <= kLargestLoss)) return std::nullopt;
     return Fit{std::min(max_bits_, n <= 4 ? 16 : n <= 16 ? 14 : 12), largest - window.log_delta <= kLargestLoss + 50};
   }
-  // The integral takes long to find out that it is not for these.
-  [[nodiscard]] bool suits_contour() const {
-    return has_transforms() && std::all_of(parts_.sampled.begin(), parts_.sampled.end(),
-                                           [](const auto& one) { return one.first.second >= 0.15; });
-  }
+  [[nodiscard]] bool suits_contour() const { return has_transforms() && suits_contour_; }
   // Fewer steps than there are lose less.
   [[nodiscard]] bool has_too_many_steps() const {
     return std::any_of(losses_.begin(), losses_.end(), [](const auto& one) { return one.count > kMostContourSteps; });
@@ -397,6 +403,7 @@ class Composition {
   int max_bits_;
   double mu_squared_;
   bool in_range_ = true;
+  bool suits_contour_ = true;
   std::vector<LawPtr> owned_;
   std::vector<RepeatedLaw> laws_;
   std::vector<std::unique_ptr<LossTransform>> transforms_;
@@ -413,6 +420,7 @@ bool is_alike_above(const Parts& parts) {
 template <class Solve>
 Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   const bool known = parts.mu_squared == parts.mu_squared_below && parts.sampled == parts.sampled_below &&
+                     parts.replaced_samples == parts.replaced_samples_below &&
                      std::all_of(parts.epsilon_delta.begin(), parts.epsilon_delta.end(),
                                  [](const auto& one) { return one.first.first <= kLargestLoss; }) &&
                      std::all_of(parts.laws.begin(), parts.laws.end(), [](const auto& one) {
@@ -445,13 +453,14 @@ Parts merged(const Parts& parts) {
   constexpr std::size_t groups = 8;
   Parts result = parts;
   const auto group_of = [](std::size_t i, std::size_t size) { return i * groups / size; };
-  if (parts.sampled.size() > groups && parts.sampled == parts.sampled_below) {
-    // By multiplier.
+  // A larger rate and a smaller multiplier dominate; by multiplier.
+  const auto merge_samples = [&](std::map<Sample, double>& worst, std::map<Sample, double>& best) {
+    if (worst.size() <= groups || worst != best) return;
     std::vector<std::tuple<double, double, double>> all;
-    for (const auto& [key, count] : parts.sampled) all.emplace_back(key.second, key.first, count);
+    for (const auto& [key, count] : worst) all.emplace_back(key.second, key.first, count);
     std::sort(all.begin(), all.end());
-    result.sampled.clear();
-    result.sampled_below.clear();
+    worst.clear();
+    best.clear();
     for (std::size_t i = 0; i < all.size();) {
       auto [least, rate, count] = all[i];
       double most = least;
@@ -463,11 +472,13 @@ Parts merged(const Parts& parts) {
         rate_below = std::min(rate_below, std::get<1>(all[next]));
         count += std::get<2>(all[next]);
       }
-      result.sampled[{rate, least}] += count;
-      result.sampled_below[{rate_below, most}] += count;
+      worst[{rate, least}] += count;
+      best[{rate_below, most}] += count;
       i = next;
     }
-  }
+  };
+  merge_samples(result.sampled, result.sampled_below);
+  merge_samples(result.replaced_samples, result.replaced_samples_below);
   for (double kind : {1.0, 5.0, 6.0}) {
     // Keys are {kind, ε}, by growing ε, and a larger ε dominates.
     std::vector<std::pair<std::vector<double>, std::pair<Leaf, double>>> all;

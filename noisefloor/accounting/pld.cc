@@ -214,7 +214,7 @@ Result<Interval> pure_epsilon(const DpEvent& event, Adjacency adjacency, const D
     double sum = 0;
     for (const auto& [key, leaf] : parts.laws) sum += leaf.second * leaf.first.pure;
     for (const auto& [key, count] : parts.epsilon_delta) sum += count * (key.second > 0 ? kInfinity : key.first);
-    return parts.mu_squared > 0 || !parts.sampled.empty() ? kInfinity : sum;
+    return parts.mu_squared > 0 || !parts.sampled.empty() || !parts.replaced_samples.empty() ? kInfinity : sum;
   };
   const double laws = sum_of(tree.parts);
   const double samples = sum_of(tree.replaced);

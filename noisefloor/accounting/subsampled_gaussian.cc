@@ -30,7 +30,21 @@ double short_above(double x) {
 // P(N(0, 1) > x), not below the true value.
 double normal_tail_up(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2) * (1 + 1e-12) + 1e-300; }
 
-// The parameters of one transform, and what the proofs need of w.
+// What w is at one x, for P, and at −x, for Q. Zeros stand for a side that is not mixed.
+struct Place {
+  double x;
+  double log_up;      // ln w(x)
+  double log_down;    // ln w(−x)
+  double share_up;    // r(x), the share of the second component; it grows with x
+  double share_down;  // r(−x), which falls
+
+  [[nodiscard]] double loss() const { return log_up - log_down; }
+  // σ² times the derivative of the loss.
+  [[nodiscard]] double steepness() const { return share_up + share_down; }
+};
+
+// The parameters of one transform, and what the proofs need of w. For all pairs P = n₀ w(x) or n₀, and Q = n₀ w(−x) or n₀:
+// so the loss grows with x.
 struct Law {
   double q;
   double sigma;
@@ -38,40 +52,69 @@ struct Law {
   double x_max;  // where the law is cut off
   double c;      // real part of s
 
-  // φ(s) integrates n₀ w^κ with κ = 1 + s (remove) or −s (add); this is its real part.
-  [[nodiscard]] double kappa() const { return direction == Direction::kRemove ? 1 + c : -c; }
+  [[nodiscard]] bool mixed_up() const { return direction != Direction::kAdd; }
+  [[nodiscard]] bool mixed_down() const { return direction != Direction::kRemove; }
+  // φ(s) integrates p e^{sL} = n₀ w(x)^κ w(−x)^−ν; these are the real parts.
+  [[nodiscard]] double kappa() const { return mixed_up() ? 1 + c : 0; }
+  [[nodiscard]] double nu() const { return mixed_down() ? c : 0; }
   [[nodiscard]] double exponent(double x) const { return (2 * x - 1) / (2 * sigma * sigma); }
-  // ln w(x), within loss_rounding(x) units.
+  // ln w(x), within 1.25 units of itself and what the rounding of the exponent does to it.
   [[nodiscard]] double log_w(double x) const {
     const double u = exponent(x);
     if (u > 700) return u + std::log(q);
     const double excess = q * std::expm1(u);
     return std::fabs(excess) < 0.5 ? std::log1p(excess) : std::log((1 - q) + q * std::exp(u));
   }
-  // q e^u / w, the share of the second component; its logarithm is what the derivative of ln w is made of.
+  // q e^u / w.
   [[nodiscard]] double share(double x) const {
     const double u = exponent(x);
     return u > 0 ? q / ((1 - q) * std::exp(-u) + q) : q * std::exp(u) / ((1 - q) + q * std::exp(u));
   }
-  // Roundings of ln w at x, in units. They include those of a quadrature point x itself: the last bit of it, or the last
-  // two of its distance from the middle of a panel that is σ² wide or less.
-  [[nodiscard]] double loss_rounding(double x, double loss) const {
-    return 1.5 * std::fabs(loss) + share(x) * (std::fabs(exponent(x)) + std::fabs(x) / (sigma * sigma) + 1) / 2;
+  [[nodiscard]] Place at(double x) const {
+    return {x, mixed_up() ? log_w(x) : 0, mixed_down() ? log_w(-x) : 0, mixed_up() ? share(x) : 0,
+            mixed_down() ? share(-x) : 0};
   }
-  // Those of ln(n₀ w^κ), hence of n₀ w^κ relatively; also of p, and of the share.
-  [[nodiscard]] double tilted_rounding(double x, double loss) const {
-    return 3 + std::fabs(std::log(sigma)) + x * x / (sigma * sigma) + std::fabs(exponent(x)) * 0.5 +
-           (1 + c) * (loss_rounding(x, loss) + 0.5 * std::fabs(loss));
+  // Roundings of the loss, in units. They include those of a quadrature point x itself: the last bit of it, or the last
+  // two of its distance from the middle of a panel that is σ² wide or less.
+  [[nodiscard]] double loss_rounding(const Place& place) const {
+    const double point = std::fabs(place.x) / (sigma * sigma) + 1;
+    return 1.5 * (std::fabs(place.log_up) + std::fabs(place.log_down)) +
+           place.share_up * (std::fabs(exponent(place.x)) + point) / 2 +
+           place.share_down * (std::fabs(exponent(-place.x)) + point) / 2;
+  }
+  // Those of ln(p e^{cL}), hence of p e^{cL} relatively; also of p, and of the shares.
+  [[nodiscard]] double tilted_rounding(const Place& place) const {
+    const double x = place.x;
+    const double exponents = (mixed_up() ? std::fabs(exponent(x)) : 0) + (mixed_down() ? std::fabs(exponent(-x)) : 0);
+    return 3 + std::fabs(std::log(sigma)) + x * x / (sigma * sigma) + 0.5 * exponents +
+           (1 + c) * (loss_rounding(place) + 0.5 * (std::fabs(place.log_up) + std::fabs(place.log_down)));
   }
   // ln of the density of N(0, σ²).
   [[nodiscard]] double log_normal(double x) const {
     return -x * x / (2 * sigma * sigma) - std::log(sigma) - 0.5 * std::log(2 * kPi);
   }
+  [[nodiscard]] double log_tilted(const Place& place) const {
+    return log_normal(place.x) + kappa() * place.log_up - nu() * place.log_down;
+  }
+  // On a cell of this width p e^{cL} exceeds its larger end by this factor at most, as a logarithm. `share_down` is not
+  // below r(−x) on it.
+  [[nodiscard]] double bow(double width, double share_down) const {
+    const double s2 = sigma * sigma;
+    return width * width / (8 * s2) * (1 + nu() * std::min(0.25, share_down) / s2);
+  }
+  // What |p e^{cL}| gains at x + iθσ², as a logarithm, at most.
+  [[nodiscard]] double swell(double theta) const {
+    return theta * theta * sigma * sigma / 2 - (nu() > 0 ? nu() * std::log(std::cos(theta / 2)) : 0);
+  }
+  // |arg w(x)| + |arg w(−x)| at x + iθσ² for shares up to these, at most.
+  [[nodiscard]] static double turn(double theta, double cosine, double share_up, double share_down) {
+    return theta * (std::min(1.0, share_up / cosine) + std::min(1.0, share_down / cosine));
+  }
 
-  // ∫ n₀ w^κ over x < lower and over x > upper, with the first term of a sum of step Δ, bounded from above.
+  // ∫ p e^{cL} over x < lower and over x > upper, with the first term of a sum of step Δ, bounded from above.
   [[nodiscard]] double left_tail(double lower, double step) const;
   [[nodiscard]] double right_tail(double upper, double step) const;
-  // A window outside of which the integrals of n₀ w^κ and of p itself are below `mass` on each side.
+  // A window outside of which the integrals of p e^{cL} and of p itself are below `mass` on each side.
   struct Window {
     double lower;
     double upper;
@@ -82,10 +125,13 @@ struct Law {
   [[nodiscard]] double outside(Window window, double step) const;
   // P(x > x_max) under P: what is cut off.
   [[nodiscard]] double lost_mass() const {
-    if (direction == Direction::kAdd) return 0;
+    if (!mixed_up()) return 0;
     return (1 - q) * 0.5 * std::erfc(x_max / sigma / std::numbers::sqrt2) +
            q * 0.5 * std::erfc((x_max - 1) / sigma / std::numbers::sqrt2);
   }
+  // An estimate of the moment around its outer peak, where the integrand is nearly Gaussian; 0 if it has none
+  // below x_max.
+  [[nodiscard]] MomentEstimate peak() const;
 };
 
 // The tail of e^log_amplitude · N(mean, σ²) beyond `end`, on the side of it where the mean is not, and one term of its
@@ -98,31 +144,30 @@ double gaussian_tail(double log_amplitude, double size, double end, double mean,
          (1 + 1e-9);
 }
 
+// w ≤ 1 up to ½, and w(−x) ≥ 1 up to −½.
 double Law::left_tail(double lower, double step) const {
-  const double s2 = sigma * sigma;
-  if (lower > 0) return kInfinity;
-  // w ≤ 1 for x ≤ ½.
-  if (direction == Direction::kRemove) return gaussian_tail(0, 0, lower, 0, sigma, step);
-  // w^−c ≤ (1 − q)^−c, and w^−c ≤ q^−c e^−cu, which is a Gaussian around −c.
-  const double log_rest = -c * std::log1p(-q);
-  const double flat = gaussian_tail(log_rest, log_rest, lower, 0, sigma, step);
-  if (lower >= -c) return flat;
-  const double log_odds = -c * std::log(q);
-  const double log_peak = c * (c + 1) / (2 * s2);
-  return std::min(flat, gaussian_tail(log_odds + log_peak, log_odds + log_peak, lower, -c, sigma, step));
+  return lower > (mixed_down() ? -0.5 : 0) ? kInfinity : gaussian_tail(0, 0, lower, 0, sigma, step);
 }
 
 double Law::right_tail(double upper, double step) const {
-  if (upper < 0.5) return kInfinity;
   const double s2 = sigma * sigma;
-  if (direction == Direction::kAdd) return gaussian_tail(0, 0, upper, 0, sigma, step);
-  // Beyond `upper`, w ≤ e^u (q + (1 − q) e^−u(upper)): a Gaussian around 1 + c.
   const double k = kappa();
-  if (upper <= k) return kInfinity;
-  const double log_factor = k * std::log(q + (1 - q) * std::exp(-exponent(upper)));
+  const double n = nu();
+  if (upper < (mixed_up() ? 0.5 : 0) || upper < k) return kInfinity;
+  // Beyond `upper`, w ≤ e^u (q + (1 − q) e^−u(upper)), and w(−x)^−ν ≤ (1 − q)^−ν: a Gaussian around κ.
+  const double log_factor = k > 0 ? k * std::log(q + (1 - q) * std::exp(-exponent(upper))) : 0;
+  const double factor_size = k > 0 ? std::fabs(log_factor) + k * (1 + exponent(upper)) : 0;
+  const double log_rest = n > 0 ? -n * std::log1p(-q) : 0;
   const double log_peak = k * (k - 1) / (2 * s2);
-  return gaussian_tail(log_factor + log_peak, std::fabs(log_factor) + log_peak + k * (1 + exponent(upper)), upper, k,
-                       sigma, step);
+  const double flat = gaussian_tail(log_factor + log_rest + log_peak, factor_size + log_rest + std::fabs(log_peak),
+                                    upper, k, sigma, step);
+  const double mean = k + n;
+  if (n == 0 || upper < mean) return flat;
+  // Or w(−x)^−ν ≤ q^−ν e^{−νu(−x)}: a Gaussian around κ + ν.
+  const double log_odds = -n * std::log(q);
+  const double log_top = (mean * mean - k + n) / (2 * s2);
+  return std::min(flat, gaussian_tail(log_factor + log_odds + log_top, factor_size + log_odds + 2 * log_top, upper,
+                                      mean, sigma, step));
 }
 
 Law::Window Law::window(double mass, double step) const {
@@ -141,9 +186,10 @@ Law::Window Law::window(double mass, double step) const {
     return far;
   };
   const Law plain = untilted();
-  return {solve(std::min(0.0, 0.5 - sigma), -1,
+  return {solve(mixed_down() ? -0.5 : 0, -1,
                 [&](double x) { return std::max(left_tail(x, step), plain.left_tail(x, step)); }),
-          solve(0.5, 1, [&](double x) { return std::max(right_tail(x, step), plain.right_tail(x, step)); })};
+          solve(mixed_up() ? 0.5 : 0, 1,
+                [&](double x) { return std::max(right_tail(x, step), plain.right_tail(x, step)); })};
 }
 
 double Law::outside(Window window, double step) const {
@@ -152,18 +198,42 @@ double Law::outside(Window window, double step) const {
          plain.right_tail(window.upper, step);
 }
 
+MomentEstimate Law::peak() const {
+  // The derivative of ln(p e^{cL}) is κ r(x) + ν r(−x) − x, over σ².
+  const auto rises = [&](double x) {
+    const Place place = at(x);
+    return kappa() * place.share_up + nu() * place.share_down > x;
+  };
+  double low = kappa() / 2;
+  double high = std::min(kappa() + nu(), x_max);
+  if (!mixed_up() || low >= high || !rises(low) || rises(high)) return {0, 0, 0};
+  for (int i = 0; i < 40; ++i) {
+    const double middle = low + (high - low) / 2;
+    (rises(middle) ? low : high) = middle;
+  }
+  const double s2 = sigma * sigma;
+  const Place top = at(low);
+  const double sharpness =
+      1 - kappa() * top.share_up * (1 - top.share_up) / s2 + nu() * top.share_down * (1 - top.share_down) / s2;
+  if (!(sharpness > 0.1)) return {0, 0, 0};
+  const double log_height = -low * low / (2 * s2) + kappa() * top.log_up - nu() * top.log_down;
+  return {log_height - 0.5 * std::log(sharpness), top.loss(), top.steepness() * top.steepness() / s2 / sharpness};
+}
+
 // Cells between coarse points, with certified bounds of the integrand on each: for the decay and for quadrature errors.
 struct Cells {
   double width;
-  double outside;             // a bound of the integrals of n₀ w^κ and of p outside, but for what is cut off
-  double log_slack = 0;       // roundings of the logarithms below
-  bool cut;                   // whether the integral ends at x_max: more than 1e-25 of it lies beyond
-  std::size_t inside;         // how many cells there are up to the end of the integral; the others are beyond x_max
-  std::vector<double> x;      // edges
-  std::vector<double> log_w;  // at the edges
+  double outside;        // a bound of the integrals of p e^{cL} and of p outside, but for what is cut off
+  double log_slack = 0;  // roundings of the logarithms below
+  bool cut;              // whether the integral ends at x_max: more than 1e-25 of it lies beyond
+  std::size_t inside;    // how many cells there are up to the end of the integral; the others are beyond x_max
+  // At the edges:
+  std::vector<double> x;
+  std::vector<double> loss;
   std::vector<double> loss_slack;  // its roundings
-  std::vector<double> share;       // at the edges
-  std::vector<double> log_tilted;  // ln(n₀ w^κ) = ln(p e^{cL}) at the edges
+  std::vector<double> share_up;
+  std::vector<double> share_down;
+  std::vector<double> log_tilted;  // ln(p e^{cL})
   std::vector<double> log_mass;    // the larger of that and ln p
 };
 
@@ -174,22 +244,24 @@ Cells make_cells(const Law& law, double scale) {
   cells.outside =
       cells.cut ? law.left_tail(window.lower, 0) + law.untilted().left_tail(window.lower, 0) : law.outside(window, 0);
   const double upper = std::min(window.upper, law.x_max);
-  // Second-order bounds on a cell lose at most the exponent width² · |κ| r(1 − r)/8σ⁴: keep that small.
+  // Second-order bounds on a cell lose at most the exponent width² · (κ r(1 − r) at x, and ν times that at −x)/8σ⁴: keep
+  // that small.
   const double s2 = law.sigma * law.sigma;
-  const double width = std::min(law.sigma / 3, 1.2 * s2 / std::sqrt(1 + std::fabs(law.kappa()) * law.share(upper)));
+  const double bend = law.kappa() * law.at(upper).share_up + law.nu() * law.at(window.lower).share_down;
+  const double width = std::min(law.sigma / 3, 1.2 * s2 / std::sqrt(1 + bend));
   cells.inside = static_cast<std::size_t>(std::clamp(std::ceil((upper - window.lower) / width), 8.0, 4000.0));
   cells.width = (upper - window.lower) / static_cast<double>(cells.inside);
   const auto beyond = static_cast<std::size_t>(cells.cut ? std::ceil(1.5 * std::min(s2, law.sigma) / cells.width) : 0);
   for (std::size_t i = 0; i <= cells.inside + beyond; ++i) {
-    const double x = window.lower + cells.width * static_cast<double>(i);
-    cells.x.push_back(x);
-    cells.log_w.push_back(law.log_w(x));
-    cells.loss_slack.push_back(kUnit * law.loss_rounding(x, cells.log_w.back()));
-    cells.log_slack = std::max(cells.log_slack, kUnit * law.tilted_rounding(x, cells.log_w.back()));
-    cells.share.push_back(law.share(x));
-    cells.log_tilted.push_back(law.log_normal(x) + law.kappa() * cells.log_w.back());
-    cells.log_mass.push_back(
-        std::max(cells.log_tilted.back(), law.log_normal(x) + law.untilted().kappa() * cells.log_w.back()));
+    const Place place = law.at(window.lower + cells.width * static_cast<double>(i));
+    cells.x.push_back(place.x);
+    cells.loss.push_back(place.loss());
+    cells.loss_slack.push_back(kUnit * law.loss_rounding(place));
+    cells.log_slack = std::max(cells.log_slack, kUnit * law.tilted_rounding(place));
+    cells.share_up.push_back(place.share_up);
+    cells.share_down.push_back(place.share_down);
+    cells.log_tilted.push_back(law.log_tilted(place));
+    cells.log_mass.push_back(std::max(cells.log_tilted.back(), law.untilted().log_tilted(place)));
   }
   return cells;
 }
@@ -259,25 +331,27 @@ class OnLine final : public TransformOnLine {
 };
 
 void OnLine::find_layers() {
-  // The density of the loss at x is n₀ w^κ / |L′| with |L′| = r/σ². On a cell its logarithm is concave plus (κ + 1) ln w.
+  // The density of the loss at x is p e^{cL}/L′ with σ²L′ = r(x) + r(−x), one of them or both. On a cell its logarithm is
+  // concave plus (κ + 1) ln w(x) + (1 − ν) ln w(−x).
   const std::size_t cells = cells_.inside;
   const double s2 = law_.sigma * law_.sigma;
-  const double b = law_.kappa() + 1;
+  const double convex_up = law_.mixed_up() ? law_.kappa() + 1 : 0;
+  const double convex_down = law_.mixed_down() ? std::max(0.0, 1 - law_.nu()) : 0;
   std::vector<double> density(cells);
   std::vector<double> length(cells);
   double moment = 0;
   for (std::size_t i = 0; i < cells; ++i) {
-    const auto log_density = [&](std::size_t k) { return cells_.log_tilted[k] + std::log(s2 / cells_.share[k]); };
-    const double r = cells_.share[i + 1];
+    const auto steepness = [&](std::size_t k) { return cells_.share_up[k] + cells_.share_down[k]; };
+    const auto log_density = [&](std::size_t k) { return cells_.log_tilted[k] + std::log(s2 / steepness(k)); };
     const double bend = cells_.width * cells_.width / (8 * s2 * s2);
-    const double sag = b > 0 ? b * bend * std::min(0.25, r) : 0;
+    const double sag = bend * (convex_up * std::min(0.25, cells_.share_up[i + 1]) +
+                               convex_down * std::min(0.25, cells_.share_down[i]));
     density[i] = std::exp(std::min(log_density(i), log_density(i + 1)) - sag - 2 * cells_.log_slack) * (1 - 1e-9);
-    length[i] = std::max(0.0, std::fabs(cells_.log_w[i + 1] - cells_.log_w[i]) * (1 - 1e-9) -
+    length[i] = std::max(0.0, (cells_.loss[i + 1] - cells_.loss[i]) * (1 - 1e-9) -
                                   2 * (cells_.loss_slack[i] + cells_.loss_slack[i + 1]));
-    if (!std::isfinite(density[i]) || cells_.share[i] < 1e-280) density[i] = 0;
-    // An upper bound of the moment: the chord of the convex part is above it, the concave one exceeds its own by `bow`.
-    const double bow =
-        cells_.width * cells_.width / (8 * s2) + (law_.kappa() < 0 ? law_.c * bend * std::min(0.25, r) : 0);
+    if (!std::isfinite(density[i]) || std::min(steepness(i), steepness(i + 1)) < 1e-280) density[i] = 0;
+    // An upper bound of the moment: the chord of the convex part is above it, the concave one exceeds its own by the bow.
+    const double bow = law_.bow(cells_.width, cells_.share_down[i]);
     moment += cells_.width * std::exp(std::max(cells_.log_tilted[i], cells_.log_tilted[i + 1]) + bow);
   }
   moment_up_ = moment * std::exp(cells_.log_slack) * (1 + 1e-9) + cells_.outside;
@@ -302,13 +376,12 @@ void OnLine::find_layers() {
 }
 
 // The trapezoid rule with step Δ on the whole line is wrong by at most 2 ∫ |G(x + iη)| / (e^{2πη/Δ} − 1) √(1 + η′²) dx,
-// for any curve η(x) > 0 in the strip where G is analytic. With η = θσ²: n₀ grows by e^{θ²σ²/2}, w^−c by cos(θ/2)^−c at
-// most, and |e^{iyL}| = e^{y arg w} with arg w ≤ θ min(1, r/cos θ). Either θ is the same everywhere, or it is so small
-// where r is large that y arg w ≤ C.
+// for any curve η(x) > 0 in the strip where G is analytic. With η = θσ²: n₀ grows by e^{θ²σ²/2}, w(−x)^−ν by
+// cos(θ/2)^−ν at most, and |e^{iyL}| = e^{y (arg w(x) − arg w(−x))} with |arg w| ≤ θ min(1, r/cos θ). Either θ is the same
+// everywhere, or it is so small where the loss is steep that this is at most e^C.
 double OnLine::quadrature_error(double step, double y, double enough) const {
   const double s2 = law_.sigma * law_.sigma;
-  const double growth = s2 + (law_.direction == Direction::kAdd ? law_.c / 4 : 0);
-  const double theta_max = std::min(1.0, 2 * kPi * s2 / step / growth);
+  const double theta_max = std::min(1.0, 2 * kPi * s2 / step / (s2 + law_.nu() / 4));
   double best = kInfinity;
   const auto attempt = [&](double theta, double limit) {
     if (best > enough) best = std::min(best, quadrature_error(step, y, theta, limit));
@@ -323,30 +396,30 @@ double OnLine::quadrature_error(double step, double y, double enough) const {
 double OnLine::quadrature_error(double step, double y, double theta_max, double limit) const {
   const double s2 = law_.sigma * law_.sigma;
   const double cosine = std::cos(theta_max);
-  const bool add = law_.direction == Direction::kAdd;
-  const auto theta_at = [&](double share) {
-    return y * share * theta_max > limit * cosine ? limit * cosine / (y * share) : theta_max;
+  const auto theta_at = [&](double steepness) {
+    return y * steepness * theta_max > limit * cosine ? limit * cosine / (y * steepness) : theta_max;
   };
-  const auto swell = [&](double theta) {
-    return theta * theta * s2 / 2 - (add ? law_.c * std::log(std::cos(theta / 2)) : 0);
-  };
-  const double bow = cells_.width * cells_.width / (8 * s2) * (1 + (add ? law_.c * 0.25 / s2 : 0));
-  const double worst_swell = swell(theta_max);
+  const double worst_swell = law_.swell(theta_max);
+  const double bow = law_.bow(cells_.width, 1);
   double error = 0;
   for (std::size_t i = 0; i < cells_.inside; ++i) {
-    const double r = cells_.share[i + 1];
-    const double theta = theta_at(r);
-    const double turn = std::min(limit, y * theta_at(cells_.share[i]) * std::min(1.0, r / cosine));
+    // On the cell, r(x) is largest at its right end and r(−x) at its left one.
+    const double up = cells_.share_up[i + 1];
+    const double down = cells_.share_down[i];
+    const double theta = theta_at(up + down);
+    const double widest = theta_at(cells_.share_up[i] + cells_.share_down[i + 1]);
+    const double turn = std::min(limit, y * Law::turn(widest, cosine, up, down));
     const double log_mass = std::max(cells_.log_mass[i], cells_.log_mass[i + 1]) + bow;
     const double exponent = log_mass + worst_swell + turn - 2 * kPi * theta * s2 / step;
     // What is left out here is below e^-100 times the length of the window, over the smallest of these divisors.
     if (exponent > -100) error += std::exp(exponent) / -std::expm1(-2 * kPi * theta * s2 / step);
   }
-  const double fall = 2 * kPi * theta_at(1) * s2 / step;
+  const double steepest = (law_.mixed_up() ? 1 : 0) + (law_.mixed_down() ? 1 : 0);
+  const double fall = 2 * kPi * theta_at(steepest) * s2 / step;
   const double cells = static_cast<double>(cells_.inside);
   error = cells_.width * (error * std::exp(cells_.log_slack) + cells * 1e-43 / -std::expm1(-fall));
   // Beyond the window.
-  const double turn = std::min(limit, y * theta_max);
+  const double turn = std::min(limit, y * theta_max * steepest);
   const double outside = cells_.outside * std::exp(worst_swell + turn - fall) / -std::expm1(-fall);
   // √(1 + η′²) ≤ √2 as |η′| ≤ θ ≤ 1; twice for both sides of the line, and twice for e^{sL} and 1.
   return 4 * std::numbers::sqrt2 * (error + outside) * (1 + 1e-9);
@@ -399,8 +472,8 @@ OnLine::Rule OnLine::panels(double y, double tolerance) const {
 }
 
 // The error of N points is at most half · 64/15 M ρ^{2−2N}/(1 − ρ^−2), with M the maximum of |G| on the ellipse whose
-// half-axes add up to half · ρ (Trefethen 2013, Theorem 19.3). It lies in the strip |Im x| ≤ θσ²: bounds as above. Only
-// for removing: adding has a bounded loss, and nothing is cut off.
+// half-axes add up to half · ρ (Trefethen 2013, Theorem 19.3). It lies in the strip |Im x| ≤ θσ²: bounds as above. Not
+// for adding, which has a bounded loss: nothing is cut off.
 void OnLine::add_panel(double middle, double half, double y, double tolerance, Rule& rule) const {
   const double s2 = law_.sigma * law_.sigma;
   double best = kInfinity;
@@ -410,18 +483,18 @@ void OnLine::add_panel(double middle, double half, double y, double tolerance, R
     if (theta > 1) continue;
     // The cells that the ellipse touches. To the left of all cells the mass is below that of the first.
     const double first = cells_.x.front();
-    const double from = std::max((middle - reach - first) / cells_.width, 0.0);
+    const double start = (middle - reach - first) / cells_.width;
+    const auto from = static_cast<std::size_t>(std::max(start, 0.0));
     const double to = (middle + reach - first) / cells_.width;
     const std::size_t last = cells_.x.size() - 1;
     if (to > static_cast<double>(last)) continue;
     double log_mass = -kInfinity;
-    for (auto k = static_cast<std::size_t>(from); k <= std::min(static_cast<std::size_t>(to) + 1, last); ++k) {
-      log_mass = std::max(log_mass, cells_.log_mass[k]);
-    }
-    const double r = cells_.share[std::min(static_cast<std::size_t>(to) + 1, last)];
-    const double turn = y * theta * std::min(1.0, r / std::cos(theta));
-    const double bow = cells_.width * cells_.width / (8 * s2);
-    const double log_error = log_mass + bow + theta * theta * s2 / 2 + turn - 38 * std::log(rho);
+    const std::size_t end = std::min(static_cast<std::size_t>(to) + 1, last);
+    for (std::size_t k = from; k <= end; ++k) log_mass = std::max(log_mass, cells_.log_mass[k]);
+    const double down = law_.mixed_down() ? (start >= 0 ? cells_.share_down[from] : 1) : 0;
+    const double turn = y * Law::turn(theta, std::cos(theta), cells_.share_up[end], down);
+    const double bow = law_.bow(cells_.width, 1);
+    const double log_error = log_mass + bow + law_.swell(theta) + turn - 38 * std::log(rho);
     best = std::min(best,
                     2 * half * 64 / 15 / (1 - 1 / (rho * rho)) * std::exp(log_error + cells_.log_slack) * (1 + 1e-9));
   }
@@ -456,7 +529,6 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   const std::size_t points = (rule.points.size() + lanes - 1) / lanes * lanes;
   std::vector<double> weight(points, 0.0);  // times p(x) e^{cL}
   std::vector<double> loss(points, 0.0);
-  const double sign = law_.direction == Direction::kRemove ? 1 : -1;
   const double lost = cells_.cut ? law_.lost_mass() : 0;
   double moment_minus_one = -lost;
   double carry = 0;
@@ -465,9 +537,9 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   double loss_rounding = 0;
   const double steps_of_sum = static_cast<double>(points) / (8 * lanes);
   for (std::size_t j = 0; j < rule.points.size(); ++j) {
-    const double x = rule.points[j].x;
-    const double l = sign * law_.log_w(x);
-    const double log_p = law_.log_normal(x) + (sign > 0 ? l : 0);
+    const Place place = law_.at(rule.points[j].x);
+    const double l = place.loss();
+    const double log_p = law_.log_normal(place.x) + place.log_up;
     const double p = rule.points[j].weight * std::exp(log_p);
     weight[j] = rule.points[j].weight * std::exp(log_p + law_.c * l);
     loss[j] = l;
@@ -477,8 +549,8 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
     carry += std::fabs(moment_minus_one) >= std::fabs(gain) ? (moment_minus_one - next) + gain
                                                             : (gain - next) + moment_minus_one;
     moment_minus_one = next;
-    const double loss_error = law_.loss_rounding(x, l);
-    const double size = law_.tilted_rounding(x, l);
+    const double loss_error = law_.loss_rounding(place);
+    const double size = law_.tilted_rounding(place);
     moment_rounding += small ? std::fabs(gain) * size + 3 * p * law_.c * loss_error : (weight[j] + p) * size;
     loss_rounding += weight[j] * (std::fabs(l) * (size + 12 + steps_of_sum) + loss_error);
   }
@@ -562,18 +634,16 @@ double SubsampledGaussianTransform::lost_mass() const {
 }
 
 double SubsampledGaussianTransform::max_loss() const {
-  return direction_ == Direction::kRemove ? kInfinity : -std::log1p(-q_) * (1 + 0x1p-50);
+  return direction_ == Direction::kAdd ? -std::log1p(-q_) * (1 + 0x1p-50) : kInfinity;
 }
 
 MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
   const Law law{q_, sigma_, direction_, x_max_, c};
   const double s2 = sigma_ * sigma_;
-  const double sign = direction_ == Direction::kRemove ? 1 : -1;
-  // The part of the moment around x = κ, where w ≈ q e^u: where it is overwhelming, it is all.
-  const double k = law.kappa();
-  const double peak = sign > 0 ? k * std::log(q_) + k * (k - 1) / (2 * s2) : 0;
-  if (peak > 300 && !std::isfinite(x_max_)) return {peak, std::log(q_) + (2 * k - 1) / (2 * s2), 1 / s2};
-  const Law::Window window = law.window(1e-13 * std::exp(std::clamp(peak, 0.0, 300.0)), 0);
+  // Where the outer peak is overwhelming, it is all.
+  const MomentEstimate peak = law.peak();
+  if (peak.log_moment > 300 && !std::isfinite(x_max_)) return peak;
+  const Law::Window window = law.window(1e-13 * std::exp(std::clamp(peak.log_moment, 0.0, 300.0)), 0);
   const double upper = std::min(window.upper, x_max_);
   const double needed = (upper - window.lower) / std::min(0.6 * sigma_, 1.2 * s2);
   if (!(needed < kMaxPoints)) return {kInfinity, 0, 0};
@@ -583,9 +653,9 @@ MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
   double first = 0;
   double second = 0;
   for (std::size_t j = 0; j < points; ++j) {
-    const double x = window.lower + step * static_cast<double>(j);
-    const double l = sign * law.log_w(x);
-    const double log_p = law.log_normal(x) + (sign > 0 ? l : 0);
+    const Place place = law.at(window.lower + step * static_cast<double>(j));
+    const double l = place.loss();
+    const double log_p = law.log_normal(place.x) + place.log_up;
     const double end = j == 0 || j + 1 == points ? 0.5 : 1;
     const double weight = end * step * std::exp(log_p + c * l);
     excess += c * l < 1 ? end * step * std::exp(log_p) * std::expm1(c * l) : weight - end * step * std::exp(log_p);

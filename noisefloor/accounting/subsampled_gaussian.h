@@ -1,11 +1,13 @@
-// The Gaussian mechanism on a Poisson sample, under add-remove neighbours.
+// The Gaussian mechanism on a Poisson sample, under add-remove and replace-one neighbours.
 //
-// With noise multiplier z and sampling rate q the dominating pair is
-//   remove   P = (1 − q) N(0, z²) + q N(1, z²)   against   Q = N(0, z²)
-//   add      P = N(0, z²)                         against   Q = (1 − q) N(0, z²) + q N(1, z²)
-// (Zhu, Dong, Wang 2022). Write w(x) = 1 − q + q e^{(2x−1)/2z²}: the loss is ln w in the first case, − ln w in the second.
+// With noise multiplier z, sampling rate q and M± = (1 − q) N(0, z²) + q N(±1, z²) the dominating pair is
+//   remove   P = M₊         against   Q = N(0, z²)
+//   add      P = N(0, z²)   against   Q = M₋
+//   replace  P = M₊         against   Q = M₋
+// (Zhu, Dong, Wang 2022 for the first two, mirrored for the second; docs/proofs/certified_accounting.md, 26, for the third).
+// Write w(x) = 1 − q + q e^{(2x−1)/2z²}: the loss is ln w(x), − ln w(−x), or ln w(x) − ln w(−x).
 //
-// Guarantee:     the transform's errors and decay are proved in docs/proofs/certified_accounting.md.
+// Guarantee:     the transform's errors and decay are proved in docs/proofs/certified_accounting.md, part III.
 // Requires:      0 < q < 1. (At q = 1 there is nothing to integrate: gaussian_dp.h.)
 // Thread safety: const after construction.
 #pragma once
@@ -18,8 +20,8 @@
 
 namespace noisefloor {
 
-// Which of two neighbours has the record more.
-enum class Direction : std::uint8_t { kRemove, kAdd };
+// Which of two neighbours has the record more; or both have one, and the two pull in opposite directions.
+enum class Direction : std::uint8_t { kRemove, kAdd, kReplace };
 
 class SubsampledGaussianTransform final : public LossTransform {
  public:
