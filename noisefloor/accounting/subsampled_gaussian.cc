@@ -485,7 +485,7 @@ void OnLine::add_panel(double middle, double half, double y, double tolerance, R
     const double first = cells_.x.front();
     const double start = (middle - reach - first) / cells_.width;
     const auto from = static_cast<std::size_t>(std::max(start, 0.0));
-    const double to = (middle + reach - first) / cells_.width;
+    const double to = std::max((middle + reach - first) / cells_.width, 0.0);
     const std::size_t last = cells_.x.size() - 1;
     if (to > static_cast<double>(last)) continue;
     double log_mass = -kInfinity;
