@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -53,25 +54,53 @@ double steps_of(const std::vector<Leaf>& leaves) {
 
 Result<Steps> count_of(double count) { return Steps::make(static_cast<std::uint64_t>(count)); }
 
-// Each step's own (ε, δ), with an equal part of `delta` for each.
-Result<std::vector<std::pair<ApproxDp, Steps>>> parts_of(const std::vector<Leaf>& leaves, Adjacency adjacency,
-                                                         double delta) {
-  const double each = delta / steps_of(leaves) * (1 - 1e-12);
-  NF_TRY(const Delta share, Delta::make(each));
+// Each step's own (ε, δ). Pure steps need no δ and bounds have theirs; what is left of `delta` is for the others, in equal
+// parts, and for `slack_share` of it as the slack of advanced composition: all of it where there are no others.
+struct StepBounds {
   std::vector<std::pair<ApproxDp, Steps>> parts;
+  double slack;
+};
+Result<StepBounds> bounds_of(const std::vector<Leaf>& leaves, Adjacency adjacency, double delta, double slack_share) {
+  double left = delta;
+  double sharers = 0;
+  std::vector<std::optional<ApproxDp>> known;
   for (const Leaf& leaf : leaves) {
-    NF_TRY(const Interval epsilon, pld_epsilon(leaf.event, adjacency, share));
-    NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.upper));
-    NF_TRY(const Steps steps, count_of(leaf.count));
-    parts.emplace_back(ApproxDp{loss, share}, steps);
+    known.emplace_back();
+    if (const auto* bound = std::get_if<EpsilonDeltaEvent>(&leaf.event.kind())) {
+      known.back() = ApproxDp{bound->epsilon, bound->delta};
+      left -= times_up(bound->delta.value(), leaf.count);
+    } else if (const Result<Interval> pure = pld_epsilon(leaf.event, adjacency, Delta::of(0)); pure.has_value()) {
+      NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(pure.value().upper));
+      known.back() = ApproxDp{loss, Delta::of(0)};
+    } else {
+      sharers += leaf.count;
+    }
   }
-  return parts;
+  left *= 1 - 1e-12;
+  if (left < 0 || (left == 0 && sharers + slack_share > 0)) {
+    return invalid_argument(
+        fmt::format("these events fail with a total probability of {:.6g}, which leaves nothing of delta {:g}: ask for "
+                    "a larger delta",
+                    delta - left, delta));
+  }
+  StepBounds bounds{{}, sharers > 0 ? left * slack_share : left};
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    NF_TRY(const Steps steps, count_of(leaves[i].count));
+    if (!known[i]) {
+      NF_TRY(const Delta share, Delta::make((left - bounds.slack) / sharers * (1 - 1e-12)));
+      NF_TRY(const Interval epsilon, pld_epsilon(leaves[i].event, adjacency, share));
+      NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.upper));
+      known[i] = ApproxDp{loss, share};
+    }
+    bounds.parts.emplace_back(*known[i], steps);
+  }
+  return bounds;
 }
 
 Result<AccountantAnswer> basic(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
-  NF_TRY(const auto parts, parts_of(leaves, adjacency, delta.value()));
+  NF_TRY(const StepBounds bounds, bounds_of(leaves, adjacency, delta.value(), 0));
   double sum = 0;
-  for (const auto& [part, steps] : parts) {
+  for (const auto& [part, steps] : bounds.parts) {
     sum = add_up(sum, times_up(part.epsilon.value(), static_cast<double>(steps.value())));
   }
   return AccountantAnswer{Accountant::kBasic, sum, std::nullopt, false,
@@ -79,21 +108,27 @@ Result<AccountantAnswer> basic(const std::vector<Leaf>& leaves, Adjacency adjace
 }
 
 Result<AccountantAnswer> advanced(const std::vector<Leaf>& leaves, Adjacency adjacency, Delta delta) {
-  NF_TRY(const auto parts, parts_of(leaves, adjacency, delta.value() / 2));
-  NF_TRY(const Delta slack, Delta::make(delta.value() / 2));
-  if (parts.size() == 1) {
-    NF_TRY(const ApproxDp found, advanced_composition(parts[0].first, parts[0].second, slack));
+  NF_TRY(const StepBounds bounds, bounds_of(leaves, adjacency, delta.value(), 0.5));
+  NF_TRY(const Delta slack, Delta::make(bounds.slack));
+  if (bounds.parts.size() == 1) {
+    NF_TRY(const ApproxDp found, advanced_composition(bounds.parts[0].first, bounds.parts[0].second, slack));
     return AccountantAnswer{Accountant::kAdvanced, found.epsilon.value(), std::nullopt, false,
-                            "advanced composition of equal steps, half of delta as its slack"};
+                            fmt::format("advanced composition of equal steps, slack {:.3g} of delta", slack.value())};
   }
   if (steps_of(leaves) > 1e6) {
     return invalid_argument("advanced composition of unequal steps is not computed beyond a million of them");
   }
   std::vector<ApproxDp> list;
-  for (const auto& [part, steps] : parts) list.insert(list.end(), steps.value(), part);
+  double sum = 0;
+  for (const auto& [part, steps] : bounds.parts) {
+    list.insert(list.end(), steps.value(), part);
+    sum += part.epsilon.value() * static_cast<double>(steps.value());
+  }
   NF_TRY(const ApproxDp found, advanced_composition(list, slack));
+  const bool no_better = found.epsilon.value() >= sum * (1 - 1e-9);
   return AccountantAnswer{Accountant::kAdvanced, found.epsilon.value(), std::nullopt, false,
-                          "advanced composition of unequal steps, half of delta as its slack"};
+                          fmt::format("advanced composition of unequal steps{}, slack {:.3g} of delta",
+                                      no_better ? " (no better than adding up)" : "", slack.value())};
 }
 
 Result<AccountantAnswer> zcdp(const DpEvent& event, Adjacency adjacency, Delta delta) {

@@ -434,7 +434,8 @@ Result<Report> run_show(const Options& o) {
   report.line("had all been fixed before", shown_interval(summary.if_planned.lower, summary.if_planned.upper));
   Json beside = Json::object();
   for (const AccountantAnswer& answer : summary.beside) {
-    report.line(fmt::format("by {} composition", name_of(answer.accountant)), fmt::format("{:.6g}", answer.epsilon));
+    report.line(fmt::format("by {} composition", name_of(answer.accountant)),
+                fmt::format("{:.6g} ({})", answer.epsilon, answer.how));
     beside[std::string(name_of(answer.accountant))] = answer.epsilon;
   }
   report.set("budget", budget_json(summary.budget));
