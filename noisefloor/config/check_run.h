@@ -1,0 +1,22 @@
+// Checks of one run: what its keys say, before and after its cost is known. Internal to config/.
+#pragma once
+
+#include "noisefloor/config/check.h"
+
+namespace noisefloor::config_internal {
+
+// Whether ε is above a limit, by more than what decimal fractions lose as doubles.
+[[nodiscard]] inline bool exceeds(double epsilon, double limit) { return !(epsilon <= limit * (1 + 1e-12)); }
+
+// Two numbers for people, with as many digits as it takes to tell them apart.
+[[nodiscard]] std::string shown_number(double value, double beside);
+// A noise multiplier to write into a file: four decimals, rounded up.
+[[nodiscard]] std::string shown_noise(double noise);
+
+// What is wrong with a run as it is stated. After an error it has no bound.
+void check_statement(const Pipeline& pipeline, const Run& run, Findings& findings);
+
+// What its numbers say, and its cost if that is known.
+void check_cost(const Pipeline& pipeline, const Run& run, const RunAssessment& assessment, Findings& findings);
+
+}  // namespace noisefloor::config_internal

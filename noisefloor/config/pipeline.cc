@@ -1,0 +1,289 @@
+#include "noisefloor/config/pipeline.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "noisefloor/base/text.h"
+#include "noisefloor/config/spelling.h"
+#include "noisefloor/config/toml_reader.h"
+
+namespace noisefloor {
+namespace {
+
+using config_internal::Names;
+using config_internal::place_of;
+using config_internal::SectionReader;
+
+constexpr Names<Technique, 5> kTechniques{{{"dp-sgd", Technique::kDpSgd},
+                                           {"dp-aggregation", Technique::kDpAggregation},
+                                           {"federated", Technique::kFederated},
+                                           {"secure-aggregation", Technique::kSecureAggregation},
+                                           {"synthetic", Technique::kSynthetic}}};
+constexpr Names<BatchSampler, 3> kSamplers{{{"poisson", BatchSampler::kPoisson},
+                                            {"fixed-size", BatchSampler::kFixedSize},
+                                            {"shuffle", BatchSampler::kShuffle}}};
+constexpr Names<NoiseMechanism, 6> kMechanisms{{{"laplace", NoiseMechanism::kLaplace},
+                                                {"gaussian", NoiseMechanism::kGaussian},
+                                                {"geometric", NoiseMechanism::kGeometric},
+                                                {"exponential", NoiseMechanism::kExponential},
+                                                {"permute-and-flip", NoiseMechanism::kPermuteAndFlip},
+                                                {"randomized-response", NoiseMechanism::kRandomizedResponse}}};
+constexpr Names<Statistic, 5> kStatistics{{{"count", Statistic::kCount},
+                                           {"histogram", Statistic::kHistogram},
+                                           {"sum", Statistic::kSum},
+                                           {"mean", Statistic::kMean},
+                                           {"quantile", Statistic::kQuantile}}};
+constexpr Names<BoundsSource, 3> kBounds{
+    {{"public", BoundsSource::kPublic}, {"private", BoundsSource::kPrivate}, {"data", BoundsSource::kData}}};
+constexpr Names<Tuning, 3> kTunings{{{"every-trial", Tuning::kEveryTrial},
+                                     {"repeat-and-select", Tuning::kRepeatAndSelect},
+                                     {"public-data", Tuning::kPublicData}}};
+constexpr Names<BudgetRule, 2> kRules{{{"plan", BudgetRule::kPlan}, {"basic", BudgetRule::kBasic}}};
+
+// Enumerations of other folders bring their own names.
+template <class E, class... Values>
+auto names_of(Values... values) {
+  return Names<E, sizeof...(values)>{{{name_of(values), values}...}};
+}
+
+// A parser that follows dotted keys by recursion needs a limit; no key of ours has more than one dot. It counts per
+// line, and values nest at most 256 deep.
+constexpr std::int64_t kMaxDotsInLine = 16;
+
+// The first line with too many dots before its comment, or 0.
+std::uint32_t overly_dotted_line(std::string_view text) {
+  for (std::uint32_t line = 1; !text.empty(); ++line) {
+    std::string_view content = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(content.size() + 1, text.size()));
+    const std::size_t comment = content.find('#');
+    const std::size_t quote = content.find_first_of("\"'");
+    if (comment < quote) content = content.substr(0, comment);
+    if (std::count(content.begin(), content.end(), '.') > kMaxDotsInLine) return line;
+  }
+  return 0;
+}
+
+void read_budget(const toml::table& table, Budget& budget, bool& readable, Findings& findings) {
+  budget.place = place_of(table.source());
+  SectionReader reader(table, "[budget]", findings);
+  reader.quantity("epsilon", budget.epsilon);
+  reader.quantity("delta", budget.delta);
+  reader.choice("adjacency", names_of<Adjacency>(Adjacency::kAddRemove, Adjacency::kReplaceOne), budget.adjacency);
+  reader.choice("unit", names_of<PrivacyUnit>(PrivacyUnit::kRow, PrivacyUnit::kPerson), budget.unit);
+  reader.choice("rule", kRules, budget.rule);
+  reader.finish();
+  readable = readable && reader.good();
+}
+
+void read_data(const toml::table& table, Data& data, bool& readable, Findings& findings) {
+  data.place = place_of(table.source());
+  SectionReader reader(table, "[data]", findings);
+  reader.quantity("rows", data.rows);
+  reader.quantity("people", data.people);
+  reader.quantity("rows_per_person", data.rows_per_person);
+  reader.finish();
+  readable = readable && reader.good();
+}
+
+using Uses = std::vector<Technique>;
+
+// A key that no technique of the run uses would do nothing, and its author thinks that it does.
+template <class T>
+void expect_use(const Run& run, std::string_view key, const Located<T>& field, const Uses& uses, Findings& findings) {
+  if (!field.stated() || !run.technique.has()) return;
+  if (std::any_of(uses.begin(), uses.end(), [&](Technique technique) { return run.uses(technique); })) return;
+  std::vector<std::string_view> names;
+  for (Technique technique : uses) names.push_back(name_of(technique));
+  findings.error("key_not_used", field.place,
+                 fmt::format("{} of run {} would do nothing: it belongs to {}, which the run does not have", key,
+                             shown(run.name), fmt::join(names, " or ")),
+                 key == "epsilon" && run.uses(Technique::kDpSgd)
+                     ? "training is calibrated to target_epsilon: did you mean that?"
+                     : fmt::format("remove {}, or add \"{}\" to technique", key, names.front()));
+}
+
+void expect_uses(const Run& run, Findings& findings) {
+  const Uses training{Technique::kDpSgd};
+  const Uses queries{Technique::kDpAggregation};
+  const Uses noisy{Technique::kDpSgd, Technique::kDpAggregation};
+  const Uses clipped{Technique::kDpSgd, Technique::kFederated};
+  const Uses stated{Technique::kDpAggregation, Technique::kSynthetic};
+  const Uses any_private{Technique::kDpSgd, Technique::kDpAggregation, Technique::kSynthetic};
+  const Uses federated{Technique::kFederated};
+  const Uses synthetic{Technique::kSynthetic};
+  expect_use(run, "target_epsilon", run.target_epsilon, noisy, findings);
+  expect_use(run, "epsilon", run.epsilon, stated, findings);
+  expect_use(run, "delta", run.delta, any_private, findings);
+  expect_use(run, "noise_multiplier", run.noise_multiplier, noisy, findings);
+  expect_use(run, "clip_norm", run.clip_norm, clipped, findings);
+  expect_use(run, "accountant", run.accountant, noisy, findings);
+  expect_use(run, "batch_size", run.batch_size, training, findings);
+  expect_use(run, "sample_rate", run.sample_rate, training, findings);
+  expect_use(run, "steps", run.steps, training, findings);
+  expect_use(run, "epochs", run.epochs, training, findings);
+  expect_use(run, "sampler", run.sampler, clipped, findings);
+  expect_use(run, "clients", run.clients, federated, findings);
+  expect_use(run, "clients_per_round", run.clients_per_round, federated, findings);
+  expect_use(run, "smallest_client", run.smallest_client, federated, findings);
+  expect_use(run, "rounds", run.rounds, federated, findings);
+  expect_use(run, "local_epochs", run.local_epochs, federated, findings);
+  expect_use(run, "local_steps", run.local_steps, federated, findings);
+  expect_use(run, "mechanism", run.mechanism, queries, findings);
+  expect_use(run, "statistic", run.statistic, queries, findings);
+  expect_use(run, "queries", run.queries, queries, findings);
+  expect_use(run, "lower", run.lower, queries, findings);
+  expect_use(run, "upper", run.upper, queries, findings);
+  expect_use(run, "bounds", run.bounds, stated, findings);
+  expect_use(run, "bounds_epsilon", run.bounds_epsilon, stated, findings);
+  expect_use(run, "method", run.method, synthetic, findings);
+}
+
+Run read_run(const toml::table& table, std::size_t number, Findings& findings) {
+  Run run;
+  run.place = place_of(table.source());
+  SectionReader reader(table, fmt::format("[[run]] number {}", number), findings);
+  reader.text("name", run.stated_name);
+  run.name = run.stated_name.value.value_or(fmt::format("run {}", number));
+  reader.choices("technique", kTechniques, run.technique);
+  reader.quantity("target_epsilon", run.target_epsilon);
+  reader.quantity("epsilon", run.epsilon);
+  reader.quantity("delta", run.delta);
+  reader.quantity("noise_multiplier", run.noise_multiplier);
+  reader.quantity("clip_norm", run.clip_norm);
+  reader.choice("accountant",
+                names_of<Accountant>(Accountant::kPld, Accountant::kRdp, Accountant::kZcdp, Accountant::kGdp,
+                                     Accountant::kAdvanced, Accountant::kBasic),
+                run.accountant);
+  reader.quantity("batch_size", run.batch_size);
+  reader.quantity("sample_rate", run.sample_rate);
+  reader.quantity("steps", run.steps);
+  reader.positive_number("epochs", run.epochs);
+  reader.choice("sampler", kSamplers, run.sampler);
+  reader.quantity("clients", run.clients);
+  reader.quantity("clients_per_round", run.clients_per_round);
+  reader.quantity("smallest_client", run.smallest_client);
+  reader.quantity("rounds", run.rounds);
+  reader.positive_number("local_epochs", run.local_epochs);
+  reader.quantity("local_steps", run.local_steps);
+  reader.flag("secure_aggregation", run.secure_aggregation);
+  reader.choice("mechanism", kMechanisms, run.mechanism);
+  reader.choice("statistic", kStatistics, run.statistic);
+  reader.quantity("queries", run.queries);
+  reader.number("lower", run.lower);
+  reader.number("upper", run.upper);
+  reader.choice("bounds", kBounds, run.bounds);
+  reader.quantity("bounds_epsilon", run.bounds_epsilon);
+  reader.text("method", run.method);
+  reader.quantity("trials", run.trials);
+  reader.choice("tuning", kTunings, run.tuning);
+  reader.count("replay_seed", run.replay_seed);
+  reader.flag("release", run.release);
+  reader.finish();
+  run.readable = reader.good();
+  expect_uses(run, findings);
+  return run;
+}
+
+// The table of a section that must be one, or nullptr with a finding.
+const toml::table* section(const toml::key& key, const toml::node& node, bool& readable, Findings& findings) {
+  if (const toml::table* table = node.as_table()) return table;
+  readable = false;
+  findings.error("wrong_type", place_of(key.source()),
+                 fmt::format("{} is {}, and a section is needed", key.str(), config_internal::type_name(node)),
+                 fmt::format("write [{}] on a line of its own, and its keys below", key.str()));
+  return nullptr;
+}
+
+void read_runs(const toml::key& key, const toml::node& node, Pipeline& pipeline, Findings& findings) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr || !list->is_array_of_tables()) {
+    pipeline.readable = false;
+    findings.error("wrong_type", place_of(key.source()),
+                   fmt::format("run is {}, and runs are a list", config_internal::type_name(node)),
+                   "write [[run]], with double brackets, above each run");
+    return;
+  }
+  for (const toml::node& item : *list) {
+    pipeline.runs.push_back(read_run(*item.as_table(), pipeline.runs.size() + 1, findings));
+  }
+}
+
+void read_document(const toml::table& document, Pipeline& pipeline, Findings& findings) {
+  const std::vector<std::string_view> known{"name", "budget", "data", "run"};
+  for (const auto& [key, node] : document) {
+    if (key.str() == "budget") {
+      if (const toml::table* table = section(key, node, pipeline.readable, findings)) {
+        read_budget(*table, pipeline.budget, pipeline.readable, findings);
+      }
+    } else if (key.str() == "data") {
+      if (const toml::table* table = section(key, node, pipeline.readable, findings)) {
+        read_data(*table, pipeline.data, pipeline.readable, findings);
+      }
+    } else if (key.str() == "run") {
+      read_runs(key, node, pipeline, findings);
+    } else if (key.str() == "name") {
+      SectionReader reader(document, "the pipeline", findings);
+      reader.text("name", pipeline.name);
+      pipeline.readable = pipeline.readable && reader.good();
+    } else {
+      pipeline.readable = false;
+      const bool is_section = node.is_table() || node.is_array_of_tables();
+      findings.error(is_section ? "unknown_section" : "unknown_key", place_of(key.source()),
+                     fmt::format("a pipeline has no {} {}", is_section ? "section" : "key", shown(key.str())),
+                     suggestion(key.str(), known));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Technique technique) {
+  for (const auto& [name, value] : kTechniques) {
+    if (value == technique) return name;
+  }
+  return "";
+}
+
+bool Run::uses(Technique wanted) const {
+  return technique.has() &&
+         std::find(technique.value->begin(), technique.value->end(), wanted) != technique.value->end();
+}
+
+bool Run::has_secure_aggregation() const {
+  return uses(Technique::kSecureAggregation) || secure_aggregation.value.value_or(false);
+}
+
+PipelineText read_pipeline(std::string_view text) {
+  PipelineText result;
+  Findings findings;
+  const auto unreadable = [&](const char* code, Place place, std::string message, std::string remedy) {
+    findings.error(code, place, std::move(message), std::move(remedy));
+    result.pipeline.readable = false;
+    result.findings = findings.sorted();
+    return result;
+  };
+  if (text.size() > kMaxPipelineBytes) {
+    return unreadable("too_large", {1, 1},
+                      fmt::format("the text has {} bytes, of at most {}", text.size(), kMaxPipelineBytes),
+                      "split the pipeline into files that are checked one by one");
+  }
+  if (const std::uint32_t line = overly_dotted_line(text); line != 0) {
+    return unreadable("syntax", {line, 1}, fmt::format("more than {} dots in one line", kMaxDotsInLine),
+                      "sections are not nested: write each key on a line of its own");
+  }
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    const toml::parse_error& error = parsed.error();
+    std::string what(error.description());
+    for (char& c : what) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    return unreadable("syntax", place_of(error.source()), "not valid TOML: " + what,
+                      "correct the syntax at this place; a name or a text stands in quotes, a number does not");
+  }
+  read_document(parsed.table(), result.pipeline, findings);
+  result.findings = findings.sorted();
+  return result;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,146 @@
+// The configuration of a private pipeline: a budget, the data, and the runs that spend it. docs/formats/pipeline.md has
+// every key.
+//
+// Guarantee:     reading never fails: what is wrong with the text comes back as findings, all of them and not only the
+//                first, each with its place. A value that is held is of the right type and in its range. Nothing is
+//                ignored: an unknown section or key, or a key that none of a run's techniques uses, is an error.
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "noisefloor/accounting/comparison.h"
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/config/finding.h"
+
+namespace noisefloor {
+
+inline constexpr std::size_t kMaxPipelineBytes = std::size_t{64} << 10;
+
+// A value and where it stands. A place without a value: something is there, but it could not be read (and a finding
+// says why).
+template <class T>
+struct Located {
+  std::optional<T> value;
+  Place place;
+
+  [[nodiscard]] bool has() const { return value.has_value(); }
+  [[nodiscard]] bool stated() const { return place.line != 0; }
+  [[nodiscard]] bool unreadable() const { return stated() && !has(); }
+  [[nodiscard]] const T& operator*() const { return *value; }
+};
+
+enum class Technique : std::uint8_t { kDpSgd, kDpAggregation, kFederated, kSecureAggregation, kSynthetic };
+enum class BatchSampler : std::uint8_t { kPoisson, kFixedSize, kShuffle };
+enum class NoiseMechanism : std::uint8_t {
+  kLaplace,
+  kGaussian,
+  kGeometric,
+  kExponential,
+  kPermuteAndFlip,
+  kRandomizedResponse
+};
+enum class Statistic : std::uint8_t { kCount, kHistogram, kSum, kMean, kQuantile };
+// Where bounds and domains come from: known beforehand, bought with budget, or read off the data (a leak).
+enum class BoundsSource : std::uint8_t { kPublic, kPrivate, kData };
+// How tuning is paid for: every trial, the best of a secret random number of trials, or not at all as the data are
+// public.
+enum class Tuning : std::uint8_t { kEveryTrial, kRepeatAndSelect, kPublicData };
+// How runs add up: a plan that is fixed beforehand (the law of the privacy loss), or sums of ε and δ.
+enum class BudgetRule : std::uint8_t { kPlan, kBasic };
+
+[[nodiscard]] std::string_view name_of(Technique technique);  // "dp-sgd", …
+
+struct Budget {
+  Place place;
+  Located<Epsilon> epsilon;
+  Located<Delta> delta;
+  Located<Adjacency> adjacency;
+  Located<PrivacyUnit> unit;
+  Located<BudgetRule> rule;
+
+  [[nodiscard]] Adjacency neighbours() const { return adjacency.value.value_or(Adjacency::kAddRemove); }
+  [[nodiscard]] PrivacyUnit protects() const { return unit.value.value_or(PrivacyUnit::kRow); }
+};
+
+struct Data {
+  Place place;
+  Located<Rows> rows;
+  Located<Rows> people;
+  Located<Rows> rows_per_person;
+};
+
+struct Run {
+  Place place;
+  std::string name;  // as stated, or "run 2"
+  Located<std::string> stated_name;
+  Located<std::vector<Technique>> technique;
+
+  // How private
+  Located<Epsilon> target_epsilon;  // noise is to be calibrated to it
+  Located<Epsilon> epsilon;         // of one query, or of a synthesizer
+  Located<Delta> delta;
+  Located<NoiseMultiplier> noise_multiplier;
+  Located<ClipNorm> clip_norm;
+  Located<Accountant> accountant;
+
+  // How data are visited
+  Located<Rows> batch_size;
+  Located<SamplingRate> sample_rate;
+  Located<Steps> steps;
+  Located<double> epochs;
+  Located<BatchSampler> sampler;
+
+  // Federated
+  Located<Contributors> clients;
+  Located<Contributors> clients_per_round;
+  Located<Rows> smallest_client;
+  Located<Steps> rounds;
+  Located<double> local_epochs;
+  Located<Steps> local_steps;
+  Located<bool> secure_aggregation;
+
+  // Queries and synthetic data
+  Located<NoiseMechanism> mechanism;
+  Located<Statistic> statistic;
+  Located<Steps> queries;
+  Located<double> lower;
+  Located<double> upper;
+  Located<BoundsSource> bounds;
+  Located<Epsilon> bounds_epsilon;
+  Located<std::string> method;
+
+  // Around it
+  Located<Steps> trials;
+  Located<Tuning> tuning;
+  Located<std::uint64_t> replay_seed;
+  Located<bool> release;
+
+  // False if part of it could not be read: what it costs is then unknown.
+  bool readable = true;
+
+  [[nodiscard]] bool uses(Technique wanted) const;
+  [[nodiscard]] bool has_secure_aggregation() const;
+};
+
+struct Pipeline {
+  Located<std::string> name;
+  Budget budget;
+  Data data;
+  std::vector<Run> runs;
+  // False if part of [budget] or [data], or a section, could not be read.
+  bool readable = true;
+};
+
+struct PipelineText {
+  Pipeline pipeline;
+  std::vector<Finding> findings;
+};
+
+[[nodiscard]] PipelineText read_pipeline(std::string_view text);
+
+}  // namespace noisefloor
