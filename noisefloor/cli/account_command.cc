@@ -17,6 +17,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/chart.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/config/run_event.h"
 #include "noisefloor/event/json.h"
 
 namespace noisefloor::cli {
@@ -85,8 +86,8 @@ Result<Steps> number_of_steps(const Options& o, double rate) {
   }
   if (o.epochs.empty()) return invalid_argument("a number of steps is needed: give --steps or --epochs");
   NF_TRY(const double epochs, number("--epochs", o.epochs));
-  if (!(epochs > 0 && epochs < 1e12)) return invalid_argument(fmt::format("--epochs must be above 0; got {}", epochs));
-  return Steps::make(static_cast<std::uint64_t>(std::ceil(epochs / rate * (1 - 1e-12))));
+  NF_TRY(const SamplingRate checked, SamplingRate::make(rate));
+  return steps_for_epochs(epochs, checked);
 }
 
 void warn_about(double rate, double steps, Question& question) {
