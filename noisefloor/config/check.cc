@@ -165,7 +165,7 @@ class Composition {
   [[nodiscard]] Result<Interval> compose(const DpEvent& all) const {
     if (pipeline_.budget.rule.value == BudgetRule::kBasic) {
       NF_TRY(const double sum, basic_epsilon(pipeline_, assessment_.runs));
-      return Interval{sum, sum};
+      return Interval{0, sum};  // what the rule charges; how loose it is, is not known
     }
     return pld_epsilon(all, pipeline_.budget.neighbours(), *pipeline_.budget.delta);
   }

@@ -5,6 +5,24 @@
 
 namespace noisefloor::config_internal {
 
+// The findings about one run: each says which one it is, and points at the run where it points at nothing else.
+class RunChecker {
+ public:
+  RunChecker(const Pipeline& pipeline, const Run& run, Findings& findings)
+      : pipeline_(pipeline), run_(run), schedule_(schedule_of(pipeline, run)), findings_(findings) {}
+
+ protected:
+  void error(const char* code, Place place, const std::string& message, std::string remedy);
+  void warning(const char* code, Place place, const std::string& message, std::string remedy);
+
+  const Pipeline& pipeline_;
+  const Run& run_;
+  const Schedule schedule_;
+
+ private:
+  Findings& findings_;
+};
+
 // Whether ε is above a limit, by more than what decimal fractions lose as doubles.
 [[nodiscard]] inline bool exceeds(double epsilon, double limit) { return !(epsilon <= limit * (1 + 1e-12)); }
 
