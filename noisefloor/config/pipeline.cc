@@ -7,6 +7,7 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/config/spelling.h"
+#include "noisefloor/config/toml_obstacle.h"
 #include "noisefloor/config/toml_reader.h"
 
 namespace noisefloor {
@@ -46,23 +47,6 @@ constexpr Names<BudgetRule, 2> kRules{{{"plan", BudgetRule::kPlan}, {"basic", Bu
 template <class E, class... Values>
 auto names_of(Values... values) {
   return Names<E, sizeof...(values)>{{{name_of(values), values}...}};
-}
-
-// A parser that follows dotted keys by recursion needs a limit; no key of ours has more than one dot. It counts per
-// line, and values nest at most 256 deep.
-constexpr std::int64_t kMaxDotsInLine = 16;
-
-// The first line with too many dots before its comment, or 0.
-std::uint32_t overly_dotted_line(std::string_view text) {
-  for (std::uint32_t line = 1; !text.empty(); ++line) {
-    std::string_view content = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(content.size() + 1, text.size()));
-    const std::size_t comment = content.find('#');
-    const std::size_t quote = content.find_first_of("\"'");
-    if (comment < quote) content = content.substr(0, comment);
-    if (std::count(content.begin(), content.end(), '.') > kMaxDotsInLine) return line;
-  }
-  return 0;
 }
 
 void read_budget(const toml::table& table, Budget& budget, bool& readable, Findings& findings) {
@@ -269,9 +253,8 @@ PipelineText read_pipeline(std::string_view text) {
                       fmt::format("the text has {} bytes, of at most {}", text.size(), kMaxPipelineBytes),
                       "split the pipeline into files that are checked one by one");
   }
-  if (const std::uint32_t line = overly_dotted_line(text); line != 0) {
-    return unreadable("syntax", {line, 1}, fmt::format("more than {} dots in one line", kMaxDotsInLine),
-                      "sections are not nested: write each key on a line of its own");
+  if (const auto obstacle = config_internal::find_obstacle(text)) {
+    return unreadable("syntax", obstacle->place, obstacle->message, obstacle->remedy);
   }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {

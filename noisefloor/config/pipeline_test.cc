@@ -162,14 +162,26 @@ TEST(PipelineText, KeysThatDoNothingAreErrors) {
 TEST(PipelineText, NothingNestsTooDeeplyToBeRead) {
   std::string dotted;
   for (int i = 0; i < 30000; ++i) dotted += "a.";
-  expect_finding("\n" + dotted + "a = 1\n", "syntax", {2, 1}, "dots");
+  expect_finding("\n" + dotted + "a = 1\n", "syntax", {2, 34}, "dots");
   std::string nested = "x = ";
   for (int i = 0; i < 200; ++i) nested += "[\n{ a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = ";
   EXPECT_TRUE(has_errors(read_pipeline(nested).findings));
   EXPECT_TRUE(has_errors(read_pipeline(std::string(60000, '[')).findings));
   expect_finding(std::string(kMaxPipelineBytes + 1, '#'), "too_large", {1, 1}, "bytes");
-  EXPECT_FALSE(has_errors(
-      read_pipeline("# " + std::string(200, '.') + "\n" + kText + "# ...." + std::string(99, '.')).findings));
+  EXPECT_FALSE(
+      has_errors(read_pipeline("# " + std::string(200, '.') + "\n" + kText + "# " + std::string(99, '.')).findings));
+  EXPECT_FALSE(has_errors(read_pipeline(kText + "name = \"" + std::string(99, '.') + "\"\n").findings));
+}
+
+TEST(PipelineText, OtherAlphabetsStandInTextsAndComments) {
+  EXPECT_FALSE(has_errors(read_pipeline("\xEF\xBB\xBF# Ünïcode\n" + kText + "name = \"Übung \\\" ä\" # é\n").findings));
+  EXPECT_FALSE(has_errors(read_pipeline(kText + "name = 'Übung \\'\n").findings));
+  expect_finding("ä = 1\n", "syntax", {1, 1}, "ASCII", "quotes");
+  expect_finding("[budget]\n\u00a0epsilon = 1\n", "syntax", {2, 1}, "ASCII");
+  expect_finding("name = \"é\" ü\n", "syntax", {1, 12}, "ASCII");
+  expect_finding("name = \"\\ä\"\n", "syntax", {1, 10}, "ASCII");
+  expect_finding("name = \"\"\"\\\nä\"\"\"\n", "syntax", {1, 8}, "several lines");
+  expect_finding("name = \'\'\'ä\'\'\'\n", "syntax", {1, 8}, "several lines");
 }
 
 // What every finding must be, wherever it comes from.

@@ -1,0 +1,25 @@
+// What the TOML parser must not be given, although it should refuse it or take it: found before it sees the text.
+//
+// toml++ 3.3 follows dotted keys by recursion without a limit, and tells the compiler that certain letters beyond ASCII do
+// not occur where white space may stand. Both are harmless once such text is refused here. Internal to config/.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "noisefloor/config/finding.h"
+
+namespace noisefloor::config_internal {
+
+struct Obstacle {
+  Place place;
+  std::string message;
+  std::string remedy;
+};
+
+// The first of: a character beyond ASCII outside of texts and comments, or after a backslash; a text of several lines;
+// more than 16 dots outside of texts and comments in one line.
+[[nodiscard]] std::optional<Obstacle> find_obstacle(std::string_view text);
+
+}  // namespace noisefloor::config_internal
