@@ -195,7 +195,7 @@ class Composition {
 
   // What would fit in place of the last run.
   [[nodiscard]] std::string remedy() const {
-    const std::string any = "more noise, fewer steps or fewer runs; or raise epsilon in [budget]";
+    std::string any = "more noise, fewer steps or fewer runs; or raise epsilon in [budget]";
     const Run& last = pipeline_.runs[last_];
     const double total = pipeline_.budget.epsilon.value->value();
     const Delta delta = *pipeline_.budget.delta;

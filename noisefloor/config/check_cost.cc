@@ -122,7 +122,7 @@ void CostChecker::accountant() {
     warning("accountant_without_amplification", run_.accountant.place,
             fmt::format("accountant {} does not know about sampling: it says epsilon {:.4g}, certified is {:.4g}", name,
                         epsilon, upper),
-            "accountant = \"pld\", or \"rdp\"");
+            R"(accountant = "pld", or "rdp")");
   } else if (stated_epsilon(run_).has() && exceeds(epsilon, stated_epsilon(run_).value->value()) &&
              run_.noise_multiplier.stated() && !exceeds(upper, stated_epsilon(run_).value->value())) {
     warning("accountant_above_target", run_.accountant.place,

@@ -200,14 +200,14 @@ class StatementChecker : public RunChecker {
             fmt::format("batches of a shuffled list with accountant {}: it amplifies for Poisson samples, and no valid "
                         "bound is known for shuffled batches, whose epsilon can be far higher",
                         by),
-            "sampler = \"poisson\"; or \"fixed-size\" with adjacency = \"replace-one\"");
+            R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one")");
     }
     if (run_.sampler.value != BatchSampler::kFixedSize) return;
     if (pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
       error("fixed_size_add_remove", run_.sampler.place,
             "batches of fixed size under add-remove: neighbours have different numbers of rows, and no common law of "
             "batches",
-            "sampler = \"poisson\", or adjacency = \"replace-one\" in [budget]");
+            R"(sampler = "poisson", or adjacency = "replace-one" in [budget])");
     }
     if (run_.uses(Technique::kDpSgd) && (!run_.batch_size.stated() || !schedule_.population)) {
       error("fixed_size_needs_batch", run_.sampler.place, "batches of fixed size need batch_size, and rows in [data]",
@@ -288,7 +288,7 @@ class StatementChecker : public RunChecker {
             run_.uses(Technique::kSynthetic)
                 ? "its domain is read off the data: a rare value, or an extreme one, is given away by being there"
                 : "its bounds are read off the data: the smallest and the largest value are given away",
-            "bounds = \"public\" from a code book; or \"private\" with bounds_epsilon, to pay for them");
+            R"(bounds = "public" from a code book; or "private" with bounds_epsilon, to pay for them)");
     }
     if (run_.bounds.value == BoundsSource::kPrivate && !run_.bounds_epsilon.stated()) {
       error("bounds_not_charged", run_.bounds.place, "its bounds are found privately, and what that costs is not said",

@@ -16,7 +16,7 @@ struct Place {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
 
-  friend auto operator<=>(const Place&, const Place&) = default;
+  friend auto operator<=>(const Place&, const Place&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 enum class Severity : std::uint8_t {

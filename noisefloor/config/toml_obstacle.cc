@@ -43,7 +43,7 @@ std::optional<Obstacle> find_obstacle(std::string_view text) {
       if (c == '\'') inside = Inside::kNothing;
     } else if (inside == Inside::kNothing) {
       const std::string_view rest = text.substr(i);
-      if (rest.starts_with("\"\"\"") || rest.starts_with("'''")) {
+      if (rest.starts_with(R"(""")") || rest.starts_with("'''")) {
         return Obstacle{place, "a text of several lines",
                         "no value of a pipeline needs one: write it in one line, in \"…\""};
       }
