@@ -81,7 +81,8 @@ TEST(Entry, EachKindComesBack) {
     EXPECT_EQ(read.value().time, entry.time);
     EXPECT_EQ(read.value().body.index(), entry.body.index());
   }
-  const auto& reserve = std::get<ReserveEntry>(parse_entry(to_json(one_of_each()[6])).value().body);
+  const Entry entry = parse_entry(to_json(one_of_each()[6])).value();
+  const auto& reserve = std::get<ReserveEntry>(entry.body);
   EXPECT_EQ(reserve.key, "\x01");
   EXPECT_EQ(reserve.delta, 1e-7);
   EXPECT_EQ(reserve.note.techniques, (std::vector<std::string>{"dp-sgd", "x"}));

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -26,13 +29,6 @@ constexpr std::size_t kMaxCharges = 4'096;
 TimeMs system_time() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-Result<Digest> random_bytes() {
-  NF_TRY(SecureRandom random, SecureRandom::create());
-  Digest bytes{};
-  random.fill(std::as_writable_bytes(std::span(bytes)));
-  return bytes;
 }
 
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
@@ -116,7 +112,6 @@ class Ledger::Batch {
       : ledger_(ledger), transaction_(transaction), time_(time) {}
 
   [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
-  [[nodiscard]] LedgerTransaction& transaction() { return transaction_; }
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
   // The entry's sequence, or the rule that it breaks.
@@ -128,7 +123,28 @@ class Ledger::Batch {
     staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
     return entry.sequence;
   }
-  void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace_back(reservation, answer); }
+  void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace(reservation, answer); }
+
+  // What was released for a reservation, by the entry that committed it: in this transaction or before.
+  [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
+    std::optional<Digest> release;
+    const auto take = [&](const StoredEntry& stored) -> Result<void> {
+      NF_TRY(const Entry entry, parse_entry(stored.text));
+      if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) release = commit->release;
+      return success();
+    };
+    if (!staged_.empty() && commit_sequence >= staged_.front().sequence) {
+      NF_TRY_VOID(take(staged_[commit_sequence - staged_.front().sequence]));
+    } else {
+      NF_TRY_VOID(transaction_.entries(commit_sequence, commit_sequence, take));
+    }
+    if (!release) return broken(fmt::format("entry {} is not the commit that it was", commit_sequence));
+    return *release;
+  }
+  [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
+    if (const auto place = answers_.find(reservation); place != answers_.end()) return std::optional(place->second);
+    return transaction_.answer(reservation);
+  }
 
   // Writes everything and makes it durable.
   [[nodiscard]] Result<Head> commit() {
@@ -146,17 +162,20 @@ class Ledger::Batch {
   LedgerTransaction& transaction_;
   TimeMs time_;
   std::vector<StoredEntry> staged_;
-  std::vector<std::pair<std::uint64_t, std::string>> answers_;
+  std::map<std::uint64_t, std::string> answers_;
 };
 
 struct Ledger::Pending {
   Work work;
   Result<void> outcome = success();
   bool done = false;
+  bool leads = false;
+  std::condition_variable changed = {};
 };
 
-Ledger::Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options)
-    : store_(std::move(store)), key_(std::move(key)), options_(std::move(options)) {
+Ledger::Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options,
+               SecureRandom random)
+    : store_(std::move(store)), key_(std::move(key)), options_(std::move(options)), random_(std::move(random)) {
   if (const std::optional<std::string> path = store_->file()) {
     path_ = *path;
     fence_ = std::make_unique<FenceFile>(path_);
@@ -164,27 +183,39 @@ Ledger::Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key
   if (!options_.clock) options_.clock = system_time;
 }
 
-// Writers queue up. Whoever finds no leader leads: takes all that wait, and writes them in one transaction.
+Digest Ledger::random_bytes() {
+  const std::lock_guard lock(random_mutex_);
+  Digest bytes{};
+  random_.fill(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+// Writers queue up. Whoever finds no leader leads: takes all that wait, writes them in one transaction, and hands over to the
+// next in the queue.
 Result<void> Ledger::write(Work work) {
   if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to write");
   Pending own{std::move(work)};
   std::unique_lock lock(queue_mutex_);
   queue_.push_back(&own);
-  while (!own.done) {
-    if (leading_) {
-      settled_.wait(lock);
-      continue;
-    }
-    leading_ = true;
-    const auto size = static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMaxBatch));
-    const std::vector<Pending*> batch(queue_.begin(), queue_.begin() + size);
-    queue_.erase(queue_.begin(), queue_.begin() + size);
-    lock.unlock();
-    run_batch(batch, false);
-    lock.lock();
-    for (Pending* one : batch) one->done = true;
-    leading_ = false;
-    settled_.notify_all();
+  if (leading_) {
+    own.changed.wait(lock, [&] { return own.done || own.leads; });
+    if (own.done) return own.outcome;
+  }
+  leading_ = true;
+  const auto size = static_cast<std::ptrdiff_t>(std::min(queue_.size(), kMaxBatch));
+  const std::vector<Pending*> batch(queue_.begin(), queue_.begin() + size);  // this one is the first
+  queue_.erase(queue_.begin(), queue_.begin() + size);
+  lock.unlock();
+  run_batch(batch, false);
+  lock.lock();
+  for (Pending* one : batch) {
+    one->done = true;
+    if (one != &own) one->changed.notify_one();
+  }
+  leading_ = !queue_.empty();
+  if (leading_) {
+    queue_.front()->leads = true;
+    queue_.front()->changed.notify_one();
   }
   return own.outcome;
 }
@@ -353,13 +384,14 @@ Result<std::unique_ptr<Ledger>> Ledger::open_store(const std::string& location, 
   const bool read_only = !key;
   NF_TRY(std::unique_ptr<LedgerStore> store,
          noisefloor::open_store(location, {create, read_only, options.busy_ms, options.sqlite_vfs}));
-  return std::unique_ptr<Ledger>(new Ledger(std::move(store), std::move(key), std::move(options)));
+  NF_TRY(SecureRandom random, SecureRandom::create());
+  return std::unique_ptr<Ledger>(new Ledger(std::move(store), std::move(key), std::move(options), std::move(random)));
 }
 
 Result<std::unique_ptr<Ledger>> Ledger::create(const std::string& location, SigningKey key, LedgerOptions options) {
   const PublicKey owner = key.public_key();
   NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), true));
-  NF_TRY(const Digest name, random_bytes());
+  const Digest name = ledger->random_bytes();
   const auto begin = [&](Batch& batch) -> Result<void> {
     NF_TRY_VOID(batch.append(GenesisEntry{name, owner}));
     return success();
@@ -436,18 +468,6 @@ Result<Charge> Ledger::charge_of(const BudgetTerms& terms, const DpEvent& event,
 
 namespace {
 
-// What was released for a reservation that was committed.
-Result<Digest> release_of(LedgerTransaction& transaction, std::uint64_t commit_sequence) {
-  std::optional<Digest> release;
-  NF_TRY_VOID(transaction.entries(commit_sequence, commit_sequence, [&](const StoredEntry& stored) -> Result<void> {
-    NF_TRY(const Entry entry, parse_entry(stored.text));
-    if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) release = commit->release;
-    return success();
-  }));
-  if (!release) return broken(fmt::format("entry {} is not the commit that it was", commit_sequence));
-  return *release;
-}
-
 const PlanItem* find_item(const BudgetTerms& terms, const std::string& name) {
   const auto place =
       std::find_if(terms.plan.begin(), terms.plan.end(), [&](const PlanItem& item) { return item.name == name; });
@@ -485,52 +505,90 @@ Result<void> check_request(const ReserveRequest& request, const BudgetTerms& ter
 
 }  // namespace
 
-Result<Reservation> Ledger::reserve(const ReserveRequest& request) {
+// A request that is ready to be written.
+struct Ledger::Prepared {
+  const ReserveRequest& request;
+  Digest token;
+  ReserveEntry entry;
+};
+
+Result<Ledger::Prepared> Ledger::prepare(const ReserveRequest& request) {
   NF_TRY(const std::shared_ptr<const BudgetTerms> terms, terms_of(request.budget));
   NF_TRY_VOID(check_request(request, *terms));
   NF_TRY(Note note, checked_note(request.note));
   std::string event = to_json(request.statement.event);
   NF_TRY(Charge charge, charge_of(*terms, request.statement.event, event, request.delta));
-  NF_TRY(const Digest token, random_bytes());
   const Digest digest = digest_of(request, event, note);
-  std::optional<Reservation> reservation;
-  const auto repeated = [&](Batch& batch, std::uint64_t sequence) -> Result<void> {
-    const LedgerState::Spend spend = *batch.state().find_spend(sequence);
-    if (spend.request != digest) {
-      return invalid_argument(fmt::format("the key {} stands for another request, reservation {}: use a new key",
-                                          shown(request.key), sequence));
-    }
-    if (spend.status == SpendStatus::kAborted) {
-      return invalid_argument(fmt::format("the key {} stands for reservation {}, which was aborted: use a new key",
-                                          shown(request.key), sequence));
-    }
-    if (spend.status == SpendStatus::kOpen) {
-      return budget_exhausted(
-          fmt::format("the key {} stands for reservation {}, which is open. Whether noise was drawn for it is not "
-                      "known, so that it "
-                      "counts as spent: use a new key to spend again",
-                      shown(request.key), sequence));
-    }
-    NF_TRY(const Digest release, release_of(batch.transaction(), spend.settled));
-    NF_TRY(std::optional<std::string> answer, batch.transaction().answer(sequence));
-    if (answer && blake2b(*answer) != release) {
-      return broken(fmt::format("the stored answer of reservation {} was altered", sequence));
-    }
-    reservation = Reservation(sequence, release, std::move(answer));
-    return success();
+  const Digest token = random_bytes();
+  std::optional<double> delta;
+  if (request.delta) delta = request.delta->value();
+  return Prepared{request, token,
+                  ReserveEntry{request.budget, request.key, digest, std::move(event), request.item, delta,
+                               std::move(charge), blake2b(as_text(token)), std::move(note)}};
+}
+
+Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
+  const ReserveRequest& request = prepared.request;
+  const auto known = batch.state().find_key(request.budget, request.key);
+  if (!known) {
+    NF_TRY(const std::uint64_t sequence, batch.append(std::move(prepared.entry)));
+    return Reservation(sequence, prepared.token);
+  }
+  const LedgerState::Spend spend = *batch.state().find_spend(*known);
+  const auto stands_for = [&](std::string_view what) {
+    return fmt::format("the key {} stands for {}reservation {}", shown(request.key), what, *known);
   };
+  if (spend.request != prepared.entry.request) {
+    return invalid_argument(stands_for("another request, ") + ": use a new key");
+  }
+  if (spend.status == SpendStatus::kAborted) {
+    return invalid_argument(stands_for("") + ", which was aborted: use a new key");
+  }
+  if (spend.status == SpendStatus::kOpen) {
+    return budget_exhausted(
+        stands_for("") +
+        ", which is open. Whether noise was drawn for it is not known, so that it counts as spent: use "
+        "a new key to spend again");
+  }
+  NF_TRY(const Digest release, batch.release_of(spend.settled));
+  NF_TRY(std::optional<std::string> answer, batch.answer(*known));
+  if (answer && blake2b(*answer) != release) {
+    return broken(fmt::format("the stored answer of reservation {} was altered", *known));
+  }
+  return Reservation(*known, release, std::move(answer));
+}
+
+Result<Reservation> Ledger::reserve(const ReserveRequest& request) {
+  std::vector<Result<Reservation>> one = reserve_all(std::span(&request, 1));
+  return std::move(one.front());
+}
+
+std::vector<Result<Reservation>> Ledger::reserve_all(std::span<const ReserveRequest> requests) {
+  std::vector<Result<Prepared>> prepared;
+  prepared.reserve(requests.size());
+  for (const ReserveRequest& request : requests) prepared.push_back(prepare(request));
+  std::vector<Result<Reservation>> outcomes;
+  outcomes.reserve(requests.size());
   const Result<void> written = write([&](Batch& batch) -> Result<void> {
-    if (const auto sequence = batch.state().find_key(request.budget, request.key)) return repeated(batch, *sequence);
-    NF_TRY(const std::uint64_t sequence,
-           batch.append(ReserveEntry{request.budget, request.key, digest, event, request.item,
-                                     request.delta ? std::optional(request.delta->value()) : std::nullopt, charge,
-                                     blake2b(as_text(token)), note}));
-    reservation = Reservation(sequence, token);
+    for (Result<Prepared>& one : prepared) {
+      if (one.has_value()) {
+        outcomes.push_back(reserve_in(batch, one.value()));
+      } else {
+        outcomes.emplace_back(one.error());
+      }
+    }
     return success();
   });
-  if (written.has_value()) return *std::move(reservation);
-  if (written.error().code == ErrorCode::kBudgetExhausted) return refusal(request, written.error());
-  return written.error();
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!written.has_value()) {
+      if (i >= outcomes.size()) outcomes.emplace_back(written.error());
+      // What was refused stays refused, and what was granted was not written.
+      if (outcomes[i].has_value()) outcomes[i] = written.error();
+    } else if (!outcomes[i].has_value() && outcomes[i].error().code == ErrorCode::kBudgetExhausted) {
+      outcomes[i] = refusal(requests[i], outcomes[i].error());
+    }
+  }
+  return outcomes;
 }
 
 Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
@@ -561,7 +619,7 @@ Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, st
   return write([&](Batch& batch) -> Result<void> {
     const LedgerState::Spend* spend = batch.state().find_spend(reservation);
     if (spend != nullptr && spend->status == SpendStatus::kCommitted) {
-      NF_TRY(const Digest earlier, release_of(batch.transaction(), spend->settled));
+      NF_TRY(const Digest earlier, batch.release_of(spend->settled));
       if (earlier == release) return success();
       return invalid_argument(fmt::format("reservation {} was committed with another release", reservation));
     }

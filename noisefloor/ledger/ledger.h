@@ -16,7 +16,6 @@
 //                transaction.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -37,6 +36,7 @@
 #include "noisefloor/ledger/state.h"
 #include "noisefloor/ledger/store.h"
 #include "noisefloor/ledger/witness.h"
+#include "noisefloor/random/bit_stream.h"
 
 namespace noisefloor {
 
@@ -96,6 +96,8 @@ class Ledger {
   // A budget of its own, or part of another one (terms.parent). Rho is computed, and orders are filled in if there are none.
   [[nodiscard]] Result<void> create_budget(BudgetTerms terms);
   [[nodiscard]] Result<Reservation> reserve(const ReserveRequest& request);
+  // Several at once, in one transaction: each is granted or refused by itself, in order.
+  [[nodiscard]] std::vector<Result<Reservation>> reserve_all(std::span<const ReserveRequest> requests);
   // The digest of what is released, its bytes if they are to be given out again, and how good it is if that is public.
   [[nodiscard]] Result<void> commit(std::uint64_t reservation, const Digest& release,
                                     std::optional<std::string_view> answer = std::nullopt,
@@ -116,7 +118,9 @@ class Ledger {
   using Work = std::function<Result<void>(Batch&)>;
   struct Pending;
 
-  Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options);
+  struct Prepared;
+
+  Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options, SecureRandom random);
 
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> open_store(const std::string& location,
                                                                   std::optional<SigningKey> key, LedgerOptions options,
@@ -133,6 +137,9 @@ class Ledger {
   [[nodiscard]] Result<Charge> charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
                                          std::optional<Delta> delta);
   [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& budget);
+  [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
+  [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
+  [[nodiscard]] Digest random_bytes();
   [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
 
   std::unique_ptr<LedgerStore> store_;
@@ -146,9 +153,11 @@ class Ledger {
   Digest hash_ = kNoEntry;  // of the last entry in state_
 
   std::mutex queue_mutex_;
-  std::condition_variable settled_;
   std::deque<Pending*> queue_;
-  bool leading_ = false;
+  bool leading_ = false;  // someone does, or was told to
+
+  std::mutex random_mutex_;
+  SecureRandom random_;
 
   std::mutex charges_mutex_;
   std::unordered_map<std::string, Charge> charges_;

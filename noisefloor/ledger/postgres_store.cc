@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <utility>
 #include <vector>
@@ -31,7 +32,8 @@ CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON nois
   FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
 )";
 
-constexpr std::uint64_t kChunk = 10'000;  // entries that are fetched at once
+constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
+constexpr std::size_t kRowsAtOnce = 1'000;  // entries that are written at once: 65,535 parameters are the most
 
 using Connection = std::unique_ptr<PGconn, decltype([](PGconn* c) { PQfinish(c); })>;
 using Answer = std::unique_ptr<PGresult, decltype([](PGresult* r) { PQclear(r); })>;
@@ -62,16 +64,10 @@ class Parameters {
     return *this;
   }
 
-  std::vector<std::uint64_t> wholes_ = reserved();  // whose places must not move
+  std::deque<std::uint64_t> wholes_;  // whose places do not move
   std::vector<const char*> values_;
   std::vector<int> lengths_;
   std::vector<int> formats_;
-
-  static std::vector<std::uint64_t> reserved() {
-    std::vector<std::uint64_t> places;
-    places.reserve(8);
-    return places;
-  }
 };
 
 std::uint64_t whole(const Answer& rows, int row, int column) {
@@ -202,8 +198,8 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
-    return run("INSERT INTO noisefloor_ledger.entries (sequence, text, hash) VALUES ($1, $2, $3)",
-               Parameters().add(entry.sequence).add(entry.text).add(entry.hash));
+    appended_.push_back(entry);
+    return success();
   }
 
   [[nodiscard]] Result<void> set_head(const Head& head) override {
@@ -223,6 +219,8 @@ class PostgresTransaction final : public LedgerTransaction {
 
   [[nodiscard]] Result<void> commit() override {
     NF_CHECK(open_, "a transaction is committed once");
+    for (std::size_t i = 0; i < appended_.size(); i += kRowsAtOnce)
+      NF_TRY_VOID(insert(i, std::min(i + kRowsAtOnce, appended_.size())));
     NF_TRY_VOID(store_.execute("COMMIT"));
     open_ = false;
     return success();
@@ -233,8 +231,20 @@ class PostgresTransaction final : public LedgerTransaction {
     NF_TRY_VOID(store_.query(sql, parameters));
     return success();
   }
+  // Entries wait for the commit and then go in one statement, as every statement is a journey to the server.
+  [[nodiscard]] Result<void> insert(std::size_t from, std::size_t to) {
+    std::string sql = "INSERT INTO noisefloor_ledger.entries (sequence, text, hash) VALUES ";
+    Parameters parameters;
+    for (std::size_t i = from; i < to; ++i) {
+      const std::size_t n = 3 * (i - from);
+      sql += fmt::format("{}(${},${},${})", i == from ? "" : ",", n + 1, n + 2, n + 3);
+      parameters.add(appended_[i].sequence).add(appended_[i].text).add(appended_[i].hash);
+    }
+    return run(sql.c_str(), parameters);
+  }
 
   PostgresStore& store_;
+  std::vector<StoredEntry> appended_;
   bool open_ = true;
 };
 
@@ -247,10 +257,10 @@ Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
     NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
     return std::unique_ptr<LedgerTransaction>(std::make_unique<PostgresTransaction>(*this));
   }
-  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL SERIALIZABLE"));
+  // A failed lock leaves the transaction to be rolled back. The snapshot is taken by the first query after the lock: it has all
+  // that the writer before has committed.
   auto transaction = std::make_unique<PostgresTransaction>(*this);
-  // The snapshot is taken by the first query after the lock: it has all that the writer before has committed.
-  NF_TRY_VOID(execute("LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
+  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
   return std::unique_ptr<LedgerTransaction>(std::move(transaction));
 }
 
