@@ -25,7 +25,7 @@ SumUp two_sum(double a, double b) {
 
 Error exhausted(std::string_view what, double asked, double left) {
   return budget_exhausted(
-      fmt::format("this costs {} {}, and {} is left; ask for less or get a larger budget", what, asked, left));
+      fmt::format("this costs {} {:.6g}, and {:.6g} is left; ask for less or get a larger budget", what, asked, left));
 }
 
 Error bad_state() {

@@ -176,6 +176,8 @@ class RdpFilter {
   // The least over orders of Σ + ln(m/δ)/(α − 1). Requires δ > 0.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
   [[nodiscard]] const std::vector<double>& orders() const { return orders_; }
+  // What there is to spend at each order; negative where the order is of no use.
+  [[nodiscard]] const std::vector<double>& budgets() const { return budgets_; }
   [[nodiscard]] const State& state() const { return state_; }
 
  private:

@@ -45,7 +45,7 @@ struct Options {
   std::string delta;
   std::string adjacency = "add-remove";
   std::string unit = "row";
-  std::string rule = "zcdp";
+  std::string rule;
   std::string plan;
   std::string failures;
   std::string orders;
@@ -203,11 +203,14 @@ Result<BudgetTerms> terms_of(const Options& o, const std::string& name) {
   NF_TRY(const Delta delta, quantity<Delta>("--delta", o.delta.empty() ? "0" : o.delta));
   NF_TRY(const Adjacency adjacency, parse_adjacency(o.adjacency));
   NF_TRY(const PrivacyUnit unit, parse_privacy_unit(o.unit));
-  NF_TRY(Rule rule, parse_rule(o.plan.empty() ? o.rule : "planned"));
+  // Rényi divergences know of sampling, and need a δ.
+  const std::string chosen = !o.plan.empty()     ? "planned"
+                             : !o.rule.empty()   ? o.rule
+                             : delta.value() > 0 ? "rdp"
+                                                 : "basic";
+  NF_TRY(const Rule rule, parse_rule(chosen));
   if (rule == Rule::kPlanned && o.plan.empty())
     return invalid_argument("a planned budget needs its plan: give --plan FILE");
-  // A budget without δ can only be a sum.
-  if (delta.value() == 0 && rule == Rule::kZcdp && o.plan.empty()) rule = Rule::kBasic;
   BudgetTerms terms{name, epsilon, delta, adjacency, unit, rule, default_failures(rule), 0, {}, {}, o.parent, {}, {}};
   if (!o.failures.empty()) {
     NF_TRY(terms.failures, number("--failures", o.failures));
@@ -559,7 +562,7 @@ Result<Report> run_forecast(const Options& o) {
   report.set("like_reservation", found->last);
   report.remark(fmt::format("Uses like the last one (reservation {}): {}{} more, then it is exhausted.", found->last,
                             found->at_least ? "more than " : "", found->more));
-  if (found->exhausted)
+  if (found->exhausted && found->more > 0)
     report.remark(fmt::format("At the rate of the last uses that is on {}.", show_time(*found->exhausted)));
   return report;
 }
@@ -702,12 +705,11 @@ void declare_terms(CLI::App& command, Options& o) {
   command.add_option("--epsilon", o.epsilon, "Total privacy loss")->type_name("E")->required()->group("Total");
   command.add_option("--delta", o.delta, "Total failure probability")->type_name("D")->group("Total");
   command
-      .add_option(
-          "--rule", o.rule,
-          "How costs add up: zcdp, rdp, approx-dp or basic (uses chosen one after the other); planned with --plan. "
-          "Without a delta: basic")
+      .add_option("--rule", o.rule,
+                  "How costs of uses add up that are chosen one after the other: rdp (the default), zcdp (no "
+                  "sampling), approx-dp, "
+                  "basic (the default without a delta)")
       ->type_name("RULE")
-      ->capture_default_str()
       ->group("Rule");
   command
       .add_option("--plan", o.plan, "All uses, fixed in advance: JSON {\"items\": [{\"name\", \"times\", \"event\"}]}")

@@ -295,14 +295,19 @@ std::string Account::left() const {
                  },
                  [](const Renyi& renyi) {
                    const std::vector<double> left = renyi.filter.remaining();
-                   std::string text;
+                   const std::vector<double>& budgets = renyi.filter.budgets();
+                   std::size_t best = 0;
+                   std::size_t useful = 0;
+                   double share = 0;  // that is left, at the order where it is the most
                    for (std::size_t i = 0; i < left.size(); ++i) {
-                     if (left[i] > 0) {
-                       text += fmt::format("{}{:.6g} at order {:g}", text.empty() ? "" : ", ", left[i],
-                                           renyi.filter.orders()[i]);
-                     }
+                     if (!(left[i] > 0)) continue;
+                     ++useful;
+                     if (left[i] / budgets[i] > share) best = i, share = left[i] / budgets[i];
                    }
-                   return text.empty() ? std::string("nothing") : "Renyi divergence " + text;
+                   if (useful == 0) return std::string("nothing");
+                   return fmt::format("{:.6g} of {:.6g} in Renyi divergence at order {:g}{}", left[best], budgets[best],
+                                      renyi.filter.orders()[best],
+                                      useful == 1 ? "" : fmt::format(", something at {} others", useful - 1));
                  },
                  [](const auto& filter) {
                    const ApproxDp left = filter.remaining();

@@ -607,6 +607,9 @@ Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
       what_fits(*budget->terms, budget->account, request.statement.event, request.delta);
   for (std::size_t i = 0; i < fits.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + fits[i];
   if (!fits.empty()) message += ".";
+  if (budget->terms->rule == Rule::kZcdp && contains<PoissonSampledEvent>(request.statement.event)) {
+    message += " (zCDP takes no account of sampling: a budget with the rule rdp charges it far less.)";
+  }
   return budget_exhausted(message + " Nothing was spent");
 }
 

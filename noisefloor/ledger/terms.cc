@@ -87,6 +87,6 @@ double default_failures(Rule rule) {
   NF_UNREACHABLE("a rule outside the closed list");
 }
 
-std::vector<double> default_budget_orders() { return {2, 4, 8, 16, 32, 64}; }
+std::vector<double> default_budget_orders() { return {2, 3, 4, 6, 8, 12, 16, 32, 64}; }
 
 }  // namespace noisefloor

@@ -8,7 +8,7 @@
 namespace noisefloor {
 namespace {
 
-constexpr double kMostNoise = 0x1p20;
+constexpr double kMostNoise = 1e300;
 // Six digits are shown. This much further on the safe side, rounding to them does no harm.
 constexpr double kForDigits = 1 + 2e-6;
 
@@ -122,9 +122,10 @@ std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& acco
     const Result<Charge> charge = charge_for(terms, *candidate, delta);
     return charge.has_value() && account.fits(charge.value(), {});
   };
-  if (fits(with_more_noise(event, kMostNoise))) {
-    double low = 1;
-    double high = kMostNoise;
+  double low = 1;
+  double high = 2;
+  while (high < kMostNoise && !fits(with_more_noise(event, high))) low = high, high *= high;
+  if (high < kMostNoise) {
     while (high > low * 1.0005) {
       const double middle = std::sqrt(low * high);
       (fits(with_more_noise(event, middle)) ? high : low) = middle;
@@ -139,13 +140,13 @@ std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& acco
     return std::optional<DpEvent>(SelfComposedEvent{Steps::make(steps).value(), repeated->event});
   };
   if (repeated != nullptr && repeated->count.value() > 1 && fits(with_steps(1))) {
-    std::uint64_t low = 1;
-    std::uint64_t high = repeated->count.value();
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (fits(with_steps(middle)) ? low : high) = middle;
+    std::uint64_t some = 1;
+    std::uint64_t too_many = repeated->count.value();
+    while (too_many - some > 1) {
+      const std::uint64_t middle = some + (too_many - some) / 2;
+      (fits(with_steps(middle)) ? some : too_many) = middle;
     }
-    phrases.push_back(fmt::format("at most {} steps", low));
+    phrases.push_back(fmt::format("at most {} step{}", some, some == 1 ? "" : "s"));
   }
   const DpEvent& step = repeated != nullptr ? repeated->event : event;
   if (const auto* sampled = std::get_if<PoissonSampledEvent>(&step.kind())) {
@@ -157,13 +158,13 @@ std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& acco
     };
     const double rate = sampled->sampling_rate.value();
     if (fits(with_rate(rate * 1e-6))) {
-      double low = rate * 1e-6;
-      double high = rate;
-      while (high > low * 1.0005) {
-        const double middle = std::sqrt(low * high);
-        (fits(with_rate(middle)) ? low : high) = middle;
+      double some = rate * 1e-6;
+      double too_much = rate;
+      while (too_much > some * 1.0005) {
+        const double middle = std::sqrt(some * too_much);
+        (fits(with_rate(middle)) ? some : too_much) = middle;
       }
-      phrases.push_back(fmt::format("sampling rate {:.6g}", low / kForDigits));
+      phrases.push_back(fmt::format("sampling rate {:.6g}", some / kForDigits));
     }
   }
   return phrases;

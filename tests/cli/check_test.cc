@@ -18,7 +18,7 @@ using testing::Outcome;
 using testing::shell;
 using Json = nlohmann::json;
 
-const std::string kExamples = NOISEFLOOR_EXAMPLES;
+const std::string kExamples = NOISEFLOOR_EXAMPLES "/pipelines";
 
 const std::string kGood = R"([budget]
 epsilon = 3
