@@ -20,9 +20,12 @@ demo: ## build, then show private answers next to the true ones, and what traini
 	@build/release/noisefloor/cli/noisefloor calibrate dpsgd --batch-size 256 --rows 60000 --epochs 60 \
 	  --epsilon 3 --delta 1e-5
 	@echo
+	@folder=$$(mktemp -d) && NOISEFLOOR=build/release/noisefloor/cli/noisefloor examples/budget/medicore.sh $$folder/trial.ledger && rm -r $$folder
+	@echo
 	@echo 'Ask your own question:'
 	@echo '  build/release/noisefloor/cli/noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5'
-	@echo '  build/release/noisefloor/cli/noisefloor mechanism --help'
+	@echo '  build/release/noisefloor/cli/noisefloor budget create trial --epsilon 3 --delta 1e-5'
+	@echo '  build/release/noisefloor/cli/noisefloor --help'
 
 test: ## build and run all tests but the slow ones
 	@scripts/bootstrap test

@@ -457,7 +457,7 @@ Parts merged(const Parts& parts) {
   const auto merge_samples = [&](std::map<Sample, double>& worst, std::map<Sample, double>& best) {
     if (worst.size() <= groups || worst != best) return;
     std::vector<std::tuple<double, double, double>> all;
-    all.reserve(parts.sampled.size());
+    all.reserve(worst.size());
     for (const auto& [key, count] : worst) all.emplace_back(key.second, key.first, count);
     std::sort(all.begin(), all.end());
     worst.clear();

@@ -1,6 +1,7 @@
 #include "noisefloor/accounting/subsampled_gaussian.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/quadrature/gauss.hpp>
 #include <cmath>
 #include <limits>
@@ -583,8 +584,8 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   if (!ratios.empty()) set_turn(h, turn_re, turn_im);
   for (std::size_t n = 0; n < ratios.size(); ++n) {
     const double y = h * static_cast<double>(n + 1);
-    double re[lanes] = {};
-    double im[lanes] = {};
+    std::array<double, lanes> re{};
+    std::array<double, lanes> im{};
     if (n % fresh == 0) {
       set_turn(y, e_re, e_im);
     } else {
