@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,13 +14,13 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/ledger/canonical_json.h"
+#include "noisefloor/ledger/file_lock.h"
 
 namespace noisefloor {
 namespace {
 
 // One block, so that it is written as one.
 constexpr std::size_t kFenceBytes = 512;
-constexpr int kAttempts = 10;  // at reading one that is being written
 
 std::string to_text(const Fence& fence) {
   std::string text = fmt::format(
@@ -56,6 +57,18 @@ Error fence_error(const std::string& path, std::string_view what) {
   return io_error(fmt::format("the fence {} could not be {}: {}", shown(path), what, std::strerror(errno)));
 }
 
+Result<std::optional<Fence>> read_from(int descriptor, const std::string& path) {
+  std::array<char, kFenceBytes + 1> text{};
+  const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
+  if (got < 0) return fence_error(path, "read");
+  if (auto fence = from_text({text.data(), static_cast<std::size_t>(got)})) return fence;
+  return Error{
+      ErrorCode::kVerificationFailed,
+      fmt::format(
+          "the fence {} is damaged. Nothing was written. Run `budget verify` with a witness, and then `budget adopt`",
+          shown(path))};
+}
+
 }  // namespace
 
 Result<FileIdentity> identity_of(const std::string& path) {
@@ -68,35 +81,25 @@ Result<FileIdentity> identity_of(const std::string& path) {
                       born ? status.stx_btime.tv_sec * 1'000'000'000 + status.stx_btime.tv_nsec : std::int64_t{0}};
 }
 
-FenceFile::~FenceFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-Result<std::optional<Fence>> FenceFile::read() {
-  if (descriptor_ < 0) descriptor_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor_ < 0 && (errno == EACCES || errno == EROFS)) descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) {
+Result<std::optional<Fence>> FenceFile::read(Use use) const {
+  const FileLock file(path_, use == Use::kWrite ? O_RDWR : O_RDONLY, LOCK_SH);
+  if (!file.is_held()) {
     if (errno == ENOENT) return std::optional<Fence>();
     return fence_error(path_, "opened");
   }
-  for (int i = 0; i < kAttempts; ++i) {
-    std::array<char, kFenceBytes> text{};
-    const ssize_t got = ::pread(descriptor_, text.data(), text.size(), 0);
-    if (got < 0) return fence_error(path_, "read");
-    if (auto fence = from_text({text.data(), static_cast<std::size_t>(got)})) return fence;
-  }
-  return Error{ErrorCode::kVerificationFailed, fmt::format("the fence {} is damaged", shown(path_))};
+  return read_from(file.descriptor(), path_);
 }
 
-Result<void> FenceFile::create(const Fence& fence) {
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = -1;
-  return write_file(path_, to_text(fence));
-}
+Result<void> FenceFile::create(const Fence& fence) const { return write_file(path_, to_text(fence)); }
 
-Result<void> FenceFile::advance(const Fence& fence) {
+Result<void> FenceFile::advance(const Fence& fence) const {
+  const FileLock file(path_, O_RDWR, LOCK_EX);
+  if (!file.is_held()) return fence_error(path_, "opened");
+  NF_TRY(const std::optional<Fence> now, read_from(file.descriptor(), path_));
+  if (now->ledger != fence.ledger || now->epoch > fence.epoch) return success();
+  if (now->epoch == fence.epoch && now->sequence >= fence.sequence) return success();
   const std::string text = to_text(fence);
-  if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+  if (::pwrite(file.descriptor(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return fence_error(path_, "written");
   }
   return success();

@@ -5,8 +5,8 @@
 // by its inode and time of birth, so that a copy of ledger and fence together is known for a copy.
 //
 // Guarantee:     never ahead of the ledger: it is written after the commit, and not waited for. After a crash of the machine it
-//                may be behind, which makes it weaker and never wrong.
-// Thread safety: one owner at a time; several processes may write it.
+//                may be behind, which makes it weaker and never wrong. Writers that finish out of order do not set it back.
+// Thread safety: all members may be called from several threads, and several processes may write it.
 #pragma once
 
 #include <cstdint>
@@ -38,20 +38,18 @@ struct Fence {
 class FenceFile {
  public:
   explicit FenceFile(const std::string& ledger_path) : path_(ledger_path + ".fence") {}
-  FenceFile(const FenceFile&) = delete;
-  FenceFile& operator=(const FenceFile&) = delete;
-  ~FenceFile();
 
+  // What it is read for. One that cannot be moved on later is an error for a writer.
+  enum class Use : std::uint8_t { kLook, kWrite };
   // Nothing if there is no file; kVerificationFailed if it cannot be read as a fence.
-  [[nodiscard]] Result<std::optional<Fence>> read();
+  [[nodiscard]] Result<std::optional<Fence>> read(Use use) const;
   // Makes the file durably, over whatever is there.
-  [[nodiscard]] Result<void> create(const Fence& fence);
-  // Moves an open fence on.
-  [[nodiscard]] Result<void> advance(const Fence& fence);
+  [[nodiscard]] Result<void> create(const Fence& fence) const;
+  // Moves the fence that is there on, unless another writer has moved it further.
+  [[nodiscard]] Result<void> advance(const Fence& fence) const;
 
  private:
   std::string path_;
-  int descriptor_ = -1;
 };
 
 }  // namespace noisefloor

@@ -1,19 +1,24 @@
 #include "noisefloor/ledger/ledger.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
+#include <sys/file.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <map>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/ledger/file_lock.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/what_fits.h"
 #include "noisefloor/random/bit_stream.h"
@@ -235,6 +240,16 @@ void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
 Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopting) {
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kWrite));
   NF_TRY(const std::optional<Head> before, catch_up(*transaction));
+  // Copies of a ledger that share a witness have transactions of their own: the lock lets one at a time look and write.
+  std::optional<FileLock> witness_lock;
+  if (!options_.witness.empty()) {
+    const std::string path = options_.witness + ".lock";
+    witness_lock.emplace(path, O_RDWR | O_CREAT, LOCK_EX);
+    if (!witness_lock->is_held()) {
+      return io_error(fmt::format("the witness could not be locked by {}: {}. Nothing was written", shown(path),
+                                  std::strerror(errno)));
+    }
+  }
   if (before) {
     if (state_.genesis().key != key_->public_key()) {
       return invalid_argument(fmt::format("this key is not the one of the ledger {}", shown(store_->place())));
@@ -325,7 +340,7 @@ Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& hea
   if (!fence_) return success();
   constexpr std::string_view remedy =
       "Nothing was written. If this is now the only copy, run `budget verify` with a witness and then `budget adopt`";
-  NF_TRY(const std::optional<Fence> fence, fence_->read());
+  NF_TRY(const std::optional<Fence> fence, fence_->read(FenceFile::Use::kWrite));
   if (!fence)
     return broken(fmt::format("the ledger {} has no fence beside it: it may be a copy. {}", shown(path_), remedy));
   NF_TRY(const FileIdentity file, identity_of(path_));
@@ -373,7 +388,13 @@ Result<void> Ledger::look(const std::function<Result<void>(LedgerTransaction&)>&
   const std::lock_guard lock(store_mutex_);
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kRead));
   NF_TRY(const std::optional<Head> head, catch_up(*transaction));
-  if (!head) return broken(fmt::format("the ledger {} has no entries", shown(store_->place())));
+  if (!head) {
+    return broken(
+        fmt::format("the ledger {} has no entries: either it was being made when the program ended, and can be removed "
+                    "and made again, or "
+                    "it was emptied",
+                    shown(store_->place())));
+  }
   return work(*transaction);
 }
 

@@ -109,6 +109,13 @@ class PostgresStore final : public LedgerStore {
     const Answer rows(PQexec(connection_.get(), sql.c_str()));
     return check(rows);
   }
+  // A transaction in which something failed answers COMMIT with a rollback, and calls that done.
+  [[nodiscard]] Result<void> commit() {
+    const Answer rows(PQexec(connection_.get(), "COMMIT"));
+    NF_TRY_VOID(check(rows));
+    if (std::string_view(PQcmdStatus(rows.get())) == "COMMIT") return success();
+    return io_error(fmt::format("the ledger {} took back what was written: try again", shown(place())));
+  }
   [[nodiscard]] Result<Answer> query(const char* sql, const Parameters& parameters) {
     Answer rows(PQexecParams(connection_.get(), sql, parameters.size(), nullptr, parameters.values(),
                              parameters.lengths(), parameters.formats(), 1));
@@ -137,6 +144,13 @@ class PostgresStore final : public LedgerStore {
     }
     if (code == "53100") {
       return io_error(fmt::format("the disk of the ledger {} is full: nothing was written", shown(place())));
+    }
+    // Our statements are fixed: they fail where tables and rows are not what we left (classes 22, 23 and 42), or on
+    // pages that are not (XX).
+    if (code.starts_with("22") || code.starts_with("23") || code.starts_with("42") || code.starts_with("XX00")) {
+      return Error{ErrorCode::kVerificationFailed,
+                   fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`",
+                               shown(place()), text != nullptr ? text : "")};
     }
     return io_error(fmt::format("the ledger {} could not be read or written: {}", shown(place()),
                                 text != nullptr ? text : "the connection was lost"));
@@ -221,7 +235,7 @@ class PostgresTransaction final : public LedgerTransaction {
     NF_CHECK(open_, "a transaction is committed once");
     for (std::size_t i = 0; i < appended_.size(); i += kRowsAtOnce)
       NF_TRY_VOID(insert(i, std::min(i + kRowsAtOnce, appended_.size())));
-    NF_TRY_VOID(store_.execute("COMMIT"));
+    NF_TRY_VOID(store_.commit());
     open_ = false;
     return success();
   }

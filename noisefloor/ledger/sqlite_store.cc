@@ -43,8 +43,15 @@ Error explain(sqlite3* db, int code, const std::string& path) {
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return io_error(fmt::format("the ledger {} cannot be written to: check its permissions", place));
-    case SQLITE_CANTOPEN:
-      return io_error(fmt::format("the ledger {} could not be opened: {}", place, std::strerror(errno)));
+    case SQLITE_CANTOPEN: {
+      const int why = sqlite3_system_errno(db);
+      return io_error(fmt::format("the ledger {} could not be opened{}{}", place, why == 0 ? "" : ": ",
+                                  why == 0 ? "" : std::strerror(why)));
+    }
+    // Our statements are fixed: they fail where tables and rows are not what we left.
+    case SQLITE_ERROR:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Error{ErrorCode::kVerificationFailed,

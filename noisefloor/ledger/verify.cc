@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "noisefloor/base/text.h"
@@ -25,6 +26,9 @@ class Verifier {
   Verifier(const VerifyOptions& options, VerifyReport& report) : options_(options), report_(report) {}
 
   Result<void> run(LedgerStore& store, LedgerTransaction& transaction) {
+    // Before the first look at the ledger: what others write meanwhile is then in neither.
+    read_fence(store);
+    for (const std::string& path : options_.witnesses) witnesses_.emplace_back(path, read_witness(path));
     NF_TRY(report_.head, transaction.head());
     if (!report_.head) {
       find(std::nullopt, "there are no entries");
@@ -39,8 +43,9 @@ class Verifier {
       return success();
     }
     check_end();
-    check_fence(store);
-    for (const std::string& path : options_.witnesses) check_witness(path, transaction);
+    if (whole_) check_answers(transaction);
+    check_fence(transaction);
+    for (const auto& [path, witness] : witnesses_) check_witness(path, witness, transaction);
     return success();
   }
 
@@ -104,7 +109,8 @@ class Verifier {
   void check_body(const Entry& entry, const ReserveEntry& e, LedgerTransaction& /*transaction*/) {
     const LedgerState::Budget* budget = report_.state.find(e.budget);
     if (budget == nullptr) return;  // which apply() finds
-    std::string key = fmt::format("{}\n{}\n{}", e.budget, e.delta.value_or(0), e.event);
+    open_.insert(entry.sequence);
+    std::string key = fmt::format("{}\n{}\n{}\n{}", e.budget, e.item, e.delta.value_or(0), e.event);
     auto known = charges_.find(key);
     if (known == charges_.end()) {
       ++report_.distinct;
@@ -115,6 +121,7 @@ class Verifier {
   }
 
   void check_body(const Entry& entry, const CommitEntry& e, LedgerTransaction& transaction) {
+    open_.erase(e.reservation);
     const Result<std::optional<std::string>> answer = transaction.answer(e.reservation);
     if (!answer.has_value()) return find(entry.sequence, answer.error().message);
     if (!answer.value()) return;
@@ -169,38 +176,59 @@ class Verifier {
     }
   }
 
-  void check_fence(LedgerStore& store) {
-    const std::optional<std::string> path = store.file();
-    if (!path) return;
-    const Result<std::optional<Fence>> fence = FenceFile(*path).read();
-    if (!fence.has_value()) return find(std::nullopt, fence.error().message);
-    if (!fence.value()) return;  // a copy to be looked at
-    const Fence& seen = *fence.value();
-    if (seen.ledger != report_.head->ledger) return find(std::nullopt, "its fence is of another ledger");
-    if (seen.sequence > report_.head->sequence || seen.epoch > report_.head->epoch) {
-      find(report_.head->sequence + 1, fmt::format("it was rolled back: its fence has seen entry {}", seen.sequence));
+  // What was not committed has no answer.
+  void check_answers(LedgerTransaction& transaction) {
+    for (const std::uint64_t reservation : open_) {
+      const Result<std::optional<std::string>> answer = transaction.answer(reservation);
+      if (!answer.has_value()) return find(reservation, answer.error().message);
+      if (answer.value()) find(reservation, "there is an answer for it, and it was not committed");
     }
   }
 
-  void check_witness(const std::string& path, LedgerTransaction& transaction) {
-    const Result<Witness> read = read_witness(path);
+  void read_fence(LedgerStore& store) {
+    const std::optional<std::string> path = store.file();
+    if (!path) return;
+    const Result<std::optional<Fence>> fence = FenceFile(*path).read(FenceFile::Use::kLook);
+    if (!fence.has_value()) return find(std::nullopt, fence.error().message);
+    fence_ = fence.value();  // nothing beside a copy to be looked at
+  }
+
+  void check_fence(LedgerTransaction& transaction) {
+    if (!fence_) return;
+    const Fence& seen = *fence_;
+    if (seen.ledger != report_.head->ledger) return find(std::nullopt, "its fence is of another ledger");
+    if (seen.sequence > report_.head->sequence || seen.epoch > report_.head->epoch) {
+      return find(report_.head->sequence + 1,
+                  fmt::format("it was rolled back: its fence has seen entry {}", seen.sequence));
+    }
+    const Result<std::optional<Digest>> hash = hash_at(seen.sequence, transaction);
+    if (!hash.has_value()) return find(seen.sequence, hash.error().message);
+    if (hash.value() != seen.hash) find(seen.sequence, "its fence has seen another history up to here");
+  }
+
+  // Of the entry with this sequence, if it is there.
+  static Result<std::optional<Digest>> hash_at(std::uint64_t sequence, LedgerTransaction& transaction) {
+    std::optional<Digest> hash;
+    NF_TRY_VOID(transaction.entries(sequence, sequence, [&](const StoredEntry& stored) -> Result<void> {
+      hash = stored.hash;
+      return success();
+    }));
+    return hash;
+  }
+
+  void check_witness(const std::string& path, const Result<Witness>& read, LedgerTransaction& transaction) {
     if (!read.has_value()) return find(std::nullopt, read.error().message);
     const Witness& witness = read.value();
     if (witness.key != report_.key || witness.head.ledger != report_.head->ledger) {
       return find(std::nullopt,
                   fmt::format("the witness {} is of another ledger, or the ledger was made anew", shown(path)));
     }
-    std::optional<Digest> hash;
-    const Result<void> looked =
-        transaction.entries(witness.head.sequence, witness.head.sequence, [&](const StoredEntry& stored) {
-          hash = stored.hash;
-          return Result<void>(success());
-        });
-    if (!looked.has_value()) return find(witness.head.sequence, looked.error().message);
-    if (!hash) {
+    const Result<std::optional<Digest>> hash = hash_at(witness.head.sequence, transaction);
+    if (!hash.has_value()) return find(witness.head.sequence, hash.error().message);
+    if (!hash.value()) {
       find(witness.head.sequence,
            fmt::format("it was rolled back: the witness {} has seen entry {}", shown(path), witness.head.sequence));
-    } else if (*hash != witness.head.hash) {
+    } else if (*hash.value() != witness.head.hash) {
       find(witness.head.sequence, fmt::format("the witness {} has seen another history up to here", shown(path)));
     }
   }
@@ -210,6 +238,9 @@ class Verifier {
   Digest hash_ = kNoEntry;
   bool whole_ = true;
   std::unordered_map<std::string, Result<Charge>> charges_;
+  std::unordered_set<std::uint64_t> open_;  // reservations without a commit
+  std::optional<Fence> fence_;
+  std::vector<std::pair<std::string, Result<Witness>>> witnesses_;
 };
 
 }  // namespace
