@@ -122,6 +122,7 @@ void write(Writer& out, const CommitEntry& e) {
   out.whole(R"(,"entry":"commit","reservation":)", e.reservation);
   out.bytes(R"(,"release":)", e.release);
   if (e.accuracy) out.number(R"(,"accuracy":)", *e.accuracy);
+  if (e.kept) out.raw(R"(,"kept":true)", "");
 }
 
 void write(Writer& out, const AbortEntry& e) {
@@ -268,6 +269,7 @@ std::optional<EntryBody> read_commit(CanonicalReader& in) {
   in.literal(R"(,"release":)");
   e.release = in.bytes<kDigestBytes>();
   if (in.maybe(R"(,"accuracy":)")) e.accuracy = in.number();
+  e.kept = in.maybe(R"(,"kept":true)");
   return e;
 }
 

@@ -59,6 +59,7 @@ struct CommitEntry {
   std::uint64_t reservation;
   Digest release;
   std::optional<double> accuracy;
+  bool kept = false;  // the bytes of the release are in the ledger
 };
 
 struct AbortEntry {
@@ -82,6 +83,7 @@ struct Entry {
 
 inline constexpr std::size_t kMaxTechniques = 32;
 inline constexpr std::size_t kMaxConfiguration = 65'536;
+inline constexpr int kMaxConfigurationDepth = 64;
 
 [[nodiscard]] std::string to_json(const Entry& entry);
 [[nodiscard]] Result<Entry> parse_entry(std::string_view json_text);

@@ -54,7 +54,16 @@ Result<Note> checked_note(const Note& note) {
       return invalid_argument(fmt::format("the configuration must be at most {} bytes; got {}", kMaxConfiguration,
                                           note.configuration.size()));
     }
-    const auto json = nlohmann::json::parse(note.configuration, nullptr, false);
+    // Deeper ones would be written by as many calls within each other.
+    bool deep = false;
+    const auto shallow = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+      deep = deep || depth > kMaxConfigurationDepth;
+      return !deep;
+    };
+    const auto json = nlohmann::json::parse(note.configuration, shallow, false);
+    if (deep) {
+      return invalid_argument(fmt::format("the configuration must be at most {} levels deep", kMaxConfigurationDepth));
+    }
     if (!json.is_object()) return invalid_argument("the configuration must be a JSON object");
     result.configuration = json.dump();
   }
@@ -647,7 +656,7 @@ Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, st
       if (earlier == release) return success();
       return invalid_argument(fmt::format("reservation {} was committed with another release", reservation));
     }
-    NF_TRY_VOID(batch.append(CommitEntry{reservation, release, accuracy}));
+    NF_TRY_VOID(batch.append(CommitEntry{reservation, release, accuracy, answer.has_value()}));
     if (answer) batch.keep_answer(reservation, *answer);
     return success();
   });

@@ -271,10 +271,11 @@ Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
     NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
     return std::unique_ptr<LedgerTransaction>(std::make_unique<PostgresTransaction>(*this));
   }
-  // A failed lock leaves the transaction to be rolled back. The snapshot is taken by the first query after the lock: it has all
-  // that the writer before has committed.
+  // The lock makes writers serial. The level SERIALIZABLE would add nothing but failures: PostgreSQL lets go of the lock
+  // before it has noted the commit for that level, so that the next writer is taken for a concurrent one. The snapshot is
+  // taken by the first query after the lock: it has all that the writer before has committed.
   auto transaction = std::make_unique<PostgresTransaction>(*this);
-  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
+  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
   return std::unique_ptr<LedgerTransaction>(std::move(transaction));
 }
 

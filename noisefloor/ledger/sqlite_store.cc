@@ -73,7 +73,8 @@ class Query {
  public:
   Query(sqlite3* db, const std::string& path, const char* sql) : db_(db), path_(path) {
     sqlite3_stmt* statement = nullptr;
-    prepared_ = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    const int code = sqlite3_prepare_v3(db, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) error_ = explain(db, code, path);
     statement_.reset(statement);
   }
 
@@ -94,7 +95,7 @@ class Query {
 
   // Whether there is a row.
   [[nodiscard]] Result<bool> step() {
-    if (prepared_ != SQLITE_OK) return explain(db_, prepared_, path_);
+    if (error_) return *error_;
     const int code = sqlite3_step(statement_.get());
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
@@ -128,7 +129,7 @@ class Query {
   sqlite3* db_;
   const std::string& path_;
   Statement statement_;
-  int prepared_;
+  std::optional<Error> error_;  // of the statement itself
   int next_ = 1;
 };
 
@@ -144,6 +145,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<std::optional<Head>> head() override;
   [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override;
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) override;
+  [[nodiscard]] Result<void> check_file() override;
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override;
   [[nodiscard]] Result<void> set_head(const Head& head) override;
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
@@ -202,6 +204,12 @@ class SqliteStore final : public LedgerStore {
     Query query(db_.get(), path_, sql);
     NF_TRY(const bool row, query.step());
     return row ? query.whole(0) : 0;
+  }
+  // The one text that is the answer.
+  [[nodiscard]] Result<std::string> ask(const char* sql) {
+    Query query(db_.get(), path_, sql);
+    NF_TRY(const bool row, query.step());
+    return row ? std::string(query.bytes(0)) : std::string();
   }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -279,6 +287,12 @@ Result<std::optional<std::string>> SqliteTransaction::answer(std::uint64_t reser
   if (row) answer = query.bytes(0);
   query.reset();
   return answer;
+}
+
+Result<void> SqliteTransaction::check_file() {
+  NF_TRY(const std::string found, store_.ask("PRAGMA integrity_check(1)"));
+  if (found != "ok") return damaged(store_.path(), found);
+  return success();
 }
 
 Result<void> SqliteTransaction::append(const StoredEntry& entry) {

@@ -40,6 +40,9 @@ class LedgerTransaction {
   // What was released for a reservation, if it was kept.
   [[nodiscard]] virtual Result<std::optional<std::string>> answer(std::uint64_t reservation) = 0;
 
+  // What the database itself finds wrong with the file that it is in, where it can tell.
+  [[nodiscard]] virtual Result<void> check_file() { return success(); }
+
   [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
   [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;

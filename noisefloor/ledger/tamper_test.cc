@@ -418,6 +418,7 @@ TEST_P(TamperTest, AnotherAnswer) {
   intruder.execute("DELETE FROM @answers WHERE reservation = 6");
   // One that is gone is not given out, and not drawn anew.
   intruder.execute("DELETE FROM @answers WHERE reservation = 4");
+  expect_found(5, "gone");
   const Reservation again = value_of(ask());
   EXPECT_EQ(again.earlier_release(), blake2b("answer a"));
   EXPECT_FALSE(again.earlier_answer());

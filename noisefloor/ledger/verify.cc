@@ -43,6 +43,9 @@ class Verifier {
       return success();
     }
     check_end();
+    if (const Result<void> whole = transaction.check_file(); !whole.has_value()) {
+      find(std::nullopt, whole.error().message);
+    }
     if (whole_) check_answers(transaction);
     check_fence(transaction);
     for (const auto& [path, witness] : witnesses_) check_witness(path, witness, transaction);
@@ -124,7 +127,11 @@ class Verifier {
     open_.erase(e.reservation);
     const Result<std::optional<std::string>> answer = transaction.answer(e.reservation);
     if (!answer.has_value()) return find(entry.sequence, answer.error().message);
-    if (!answer.value()) return;
+    if (!answer.value()) {
+      if (e.kept) find(entry.sequence, "the answer that was kept is gone");
+      return;
+    }
+    if (!e.kept) return find(entry.sequence, "there is an answer, and none was kept");
     ++report_.answers;
     if (blake2b(*answer.value()) != e.release)
       find(entry.sequence, "the stored answer is not the one that was committed");

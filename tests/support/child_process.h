@@ -38,6 +38,10 @@ class ChildProcess {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
     wait();
   }
+  [[nodiscard]] bool is_running() {
+    if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = -1;
+    return pid_ > 0;
+  }
   void wait() {
     if (pid_ > 0) ::waitpid(pid_, &status_, 0);
     pid_ = -1;
