@@ -408,6 +408,17 @@ TEST_F(SlowDamageTest, EveryByteOfTheFile) { flip_bytes(1); }
 TEST_F(DamageTest, SomeBytesOfTheLog) { damage_log(211); }
 TEST_F(SlowDamageTest, EveryByteOfTheLog) { damage_log(1); }
 
+// Damage that no query runs into, and that the next write might.
+TEST_F(FaultsTest, APageThatOnlyTheDatabaseCanCheck) {
+  const std::size_t page = ledger_.find(value_of(content_of_ledger(path())).texts[3]) / 4096 * 4096;
+  std::string damaged = ledger_;
+  damaged[page + 7] = 50;  // the bytes of it that lie idle
+  overwrite(path(), damaged);
+  expect_found(std::nullopt, "ragmentation");
+  put_back();
+  expect_good(spend(*value_of(open()), "again"));
+}
+
 // --- The fence -------------------------------------------------------------------------------------------------------
 
 TEST_F(FaultsTest, AMissingFence) {

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "noisefloor/base/hex.h"
@@ -76,9 +77,15 @@ class Intruder {
             ", signature = " + blob(head.signature));
   }
   void set_answer(std::uint64_t reservation, std::string_view answer) const {
-    execute("UPDATE @answers SET answer = " +
-            blob(std::span(reinterpret_cast<const std::uint8_t*>(answer.data()), answer.size())) +
-            " WHERE reservation = " + std::to_string(reservation));
+    execute("UPDATE @answers SET answer = " + blob(answer) + " WHERE reservation = " + std::to_string(reservation));
+  }
+  void set_answers(const std::map<std::uint64_t, std::string>& answers) const {
+    std::string all = "DELETE FROM @answers";
+    for (const auto& [reservation, answer] : answers) {
+      all += "; INSERT INTO @answers (reservation, answer) VALUES (" + std::to_string(reservation) + ", " +
+             blob(answer) + ")";
+    }
+    execute(all);
   }
   // All of a history, in place of the one that is there.
   void replace(const std::vector<StoredEntry>& entries, const Head& head) const {
@@ -104,6 +111,16 @@ class Intruder {
     }));
     return found;
   }
+  [[nodiscard]] std::map<std::uint64_t, std::string> answers() const {
+    std::map<std::uint64_t, std::string> found;
+    const std::uint64_t last = head().sequence;
+    const auto store = value_of(open_store(location_, {.read_only = true}));
+    const auto look = value_of(store->begin(LedgerStore::Mode::kRead));
+    for (std::uint64_t i = 0; i <= last; ++i) {
+      if (const auto answer = value_of(look->answer(i))) found[i] = *answer;
+    }
+    return found;
+  }
   [[nodiscard]] Head head() const {
     const auto store = value_of(open_store(location_, {.read_only = true}));
     return *value_of(value_of(store->begin(LedgerStore::Mode::kRead))->head());
@@ -118,6 +135,9 @@ class Intruder {
   static std::string quoted(std::string text) {
     for (std::size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2)) text.insert(at, "'");
     return "'" + text + "'";
+  }
+  [[nodiscard]] std::string blob(std::string_view bytes) const {
+    return blob(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
   }
   [[nodiscard]] std::string blob(std::span<const std::uint8_t> bytes) const {
     return file_ ? "x'" + to_hex(bytes) + "'" : "'\\x" + to_hex(bytes) + "'::bytea";
@@ -430,6 +450,8 @@ TEST_P(TamperTest, AThiefOfTheKey) {
   const std::vector<StoredEntry> good = intruder.entries();
   Entry generous = value_of(parse_entry(good[3].text));
   std::get<BudgetEntry>(generous.body).terms.rho *= 1.5;
+  Entry guessed = value_of(parse_entry(good[7].text));
+  std::get<AbortEntry>(guessed.body).token[0] ^= 1;
   struct Forgery {
     std::uint64_t entry;
     std::string from;
@@ -443,6 +465,7 @@ TEST_P(TamperTest, AThiefOfTheKey) {
       // The event of an item, under the name of another one that may be used more often.
       {12, R"("epsilon":0.125)", R"("epsilon":1)", "planned otherwise"},
       {3, good[3].text, to_json(generous), "its rho"},
+      {7, good[7].text, to_json(guessed), "without the token"},
       {1, "\"epsilon\":1,", "\"epsilon\":0.25,", "breaks a rule"},
       {2, "\"times\":8", "\"times\":80", "its terms do not hold"},
       {1, "\"epsilon\":1,", "\"epsilon\":9,", ""},
@@ -520,7 +543,9 @@ TEST_P(TamperTest, AForkThatSharesAWitness) {
       std::filesystem::copy_file(from, to);
     } else {
       const Intruder source(from);
-      Intruder(to).replace(source.entries(), source.head());
+      const Intruder target(to);
+      target.replace(source.entries(), source.head());
+      target.set_answers(source.answers());
     }
   };
   if (!is_file()) value_of(Ledger::create(other.location(), key(), {}));
