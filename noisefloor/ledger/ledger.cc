@@ -10,8 +10,8 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <map>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
