@@ -345,8 +345,9 @@ class DamageTest : public FaultsTest {
         ASSERT_TRUE(content.has_value()) << content.error().message;
         EXPECT_TRUE(content.value() == good);
         // What can be written is there, and so is all that was; or it is refused.
-        const auto ledger = value_of(open());
-        if (const Result<void> spent = spend(*ledger, "after"); spent.has_value()) {
+        const Result<std::unique_ptr<Ledger>> ledger = open();
+        const Result<void> spent = ledger.has_value() ? spend(*ledger.value(), "after") : ledger.error();
+        if (spent.has_value()) {
           expect_clean(path());
         } else {
           EXPECT_TRUE(spent.error().code == ErrorCode::kVerificationFailed || spent.error().code == ErrorCode::kIo);
