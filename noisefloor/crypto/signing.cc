@@ -60,8 +60,8 @@ struct SigningKey::Secret {
 };
 
 SigningKey::SigningKey(std::unique_ptr<Secret> secret) : secret_(std::move(secret)) {}
-SigningKey::SigningKey(SigningKey&&) noexcept = default;
-SigningKey& SigningKey::operator=(SigningKey&&) noexcept = default;
+SigningKey::SigningKey(SigningKey&& other) noexcept = default;
+SigningKey& SigningKey::operator=(SigningKey&& other) noexcept = default;
 SigningKey::~SigningKey() = default;
 
 SigningKey SigningKey::generate() {

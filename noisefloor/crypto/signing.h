@@ -29,8 +29,8 @@ class SigningKey {
   [[nodiscard]] static SigningKey from_seed(const std::array<std::uint8_t, 32>& seed);
   [[nodiscard]] static Result<SigningKey> load(const std::string& path);
 
-  SigningKey(SigningKey&&) noexcept;
-  SigningKey& operator=(SigningKey&&) noexcept;
+  SigningKey(SigningKey&& other) noexcept;
+  SigningKey& operator=(SigningKey&& other) noexcept;
   ~SigningKey();
 
   // Writes a new file, durably. Refused if there is one.

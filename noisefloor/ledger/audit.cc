@@ -107,7 +107,7 @@ Result<TimeMs> parse_time(const std::string& text) {
     const bool clock =
         std::sscanf(text.c_str() + used, "T%2d:%2d:%2dZ%n", &parts.tm_hour, &parts.tm_min, &parts.tm_sec,  // NOLINT
                     &more) == 3;
-    if (!clock || static_cast<std::size_t>(used + more) != text.size()) return bad();
+    if (!clock || static_cast<std::size_t>(used) + static_cast<std::size_t>(more) != text.size()) return bad();
   }
   parts.tm_year -= 1900;
   parts.tm_mon -= 1;
