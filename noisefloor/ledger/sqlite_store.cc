@@ -137,7 +137,7 @@ class SqliteStore;
 
 class SqliteTransaction final : public LedgerTransaction {
  public:
-  SqliteTransaction(SqliteStore& store, bool write) : store_(store), write_(write) {}
+  explicit SqliteTransaction(SqliteStore& store) : store_(store) {}
   SqliteTransaction(const SqliteTransaction&) = delete;
   SqliteTransaction& operator=(const SqliteTransaction&) = delete;
   ~SqliteTransaction() override;
@@ -153,7 +153,6 @@ class SqliteTransaction final : public LedgerTransaction {
 
  private:
   SqliteStore& store_;
-  bool write_;
   bool open_ = true;
 };
 
@@ -190,7 +189,7 @@ class SqliteStore final : public LedgerStore {
           shown(path_)));
     }
     NF_TRY_VOID((mode == Mode::kWrite ? begin_write : begin_read)->run());
-    return std::unique_ptr<LedgerTransaction>(std::make_unique<SqliteTransaction>(*this, mode == Mode::kWrite));
+    return std::unique_ptr<LedgerTransaction>(std::make_unique<SqliteTransaction>(*this));
   }
   [[nodiscard]] std::string place() const override { return path_; }
   [[nodiscard]] std::optional<std::string> file() const override { return path_; }
