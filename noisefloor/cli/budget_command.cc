@@ -711,8 +711,7 @@ void declare_terms(CLI::App& command, Options& o) {
                   "basic (the default without a delta)")
       ->type_name("RULE")
       ->group("Rule");
-  command
-      .add_option("--plan", o.plan, R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})")
+  command.add_option("--plan", o.plan, R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})")
       ->type_name("FILE")
       ->group("Rule");
   command.add_option("--failures", o.failures, "Share of delta that uses may spend as their own")

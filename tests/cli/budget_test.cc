@@ -60,7 +60,8 @@ TEST_F(CliBudget, TheLifeOfASpend) {
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0]["accuracy"], 0.9);
   EXPECT_EQ(budget_json("forecast trial")["more"], 176);
-  const json part = budget_json("split trial --into cardiology --epsilon 1 --delta 1e-6 --rule zcdp --until 2100-01-01");
+  const json part =
+      budget_json("split trial --into cardiology --epsilon 1 --delta 1e-6 --rule zcdp --until 2100-01-01");
   EXPECT_EQ(part["budget"]["parent"], "trial");
   EXPECT_EQ(part["parent"]["parts"][0], "cardiology");
   EXPECT_EQ(budget("witness --output w").exit_code, 0);
