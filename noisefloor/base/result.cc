@@ -40,5 +40,6 @@ Error invalid_argument(std::string message) { return {ErrorCode::kInvalidArgumen
 Error budget_exhausted(std::string message) { return {ErrorCode::kBudgetExhausted, std::move(message)}; }
 Error input_data_error(std::string message) { return {ErrorCode::kInputData, std::move(message)}; }
 Error io_error(std::string message) { return {ErrorCode::kIo, std::move(message)}; }
+Error verification_failed(std::string message) { return {ErrorCode::kVerificationFailed, std::move(message)}; }
 
 }  // namespace noisefloor

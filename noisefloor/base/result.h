@@ -47,6 +47,7 @@ using Result = boost::outcome_v2::basic_result<T, Error, boost::outcome_v2::poli
 [[nodiscard]] Error budget_exhausted(std::string message);
 [[nodiscard]] Error input_data_error(std::string message);
 [[nodiscard]] Error io_error(std::string message);
+[[nodiscard]] Error verification_failed(std::string message);
 
 [[nodiscard]] inline auto success() { return boost::outcome_v2::success(); }
 

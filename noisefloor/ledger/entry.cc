@@ -335,7 +335,7 @@ Result<Entry> parse_entry(std::string_view json_text) {
   }
   in.literal("}");
   if (!body || !in.done()) {
-    return Error{ErrorCode::kVerificationFailed, "an entry is not of a form that this version writes"};
+    return verification_failed("an entry is not of a form that this version writes");
   }
   return Entry{sequence, time, *std::move(body)};
 }

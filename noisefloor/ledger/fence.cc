@@ -62,11 +62,9 @@ Result<std::optional<Fence>> read_from(int descriptor, const std::string& path) 
   const ssize_t got = ::pread(descriptor, text.data(), text.size(), 0);
   if (got < 0) return fence_error(path, "read");
   if (auto fence = from_text({text.data(), static_cast<std::size_t>(got)})) return fence;
-  return Error{
-      ErrorCode::kVerificationFailed,
-      fmt::format(
-          "the fence {} is damaged. Nothing was written. Run `budget verify` with a witness, and then `budget adopt`",
-          shown(path))};
+  return verification_failed(fmt::format(
+      "the fence {} is damaged. Nothing was written. Run `budget verify` with a witness, and then `budget adopt`",
+      shown(path)));
 }
 
 }  // namespace

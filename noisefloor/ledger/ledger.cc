@@ -38,8 +38,6 @@ TimeMs system_time() {
 
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
 
-Error broken(std::string message) { return Error{ErrorCode::kVerificationFailed, std::move(message)}; }
-
 // The note with its configuration in one form, or what is wrong with it.
 Result<Note> checked_note(const Note& note) {
   if (!note.pipeline.empty()) NF_TRY_VOID(check_name("the pipeline", note.pipeline));
@@ -152,7 +150,7 @@ class Ledger::Batch {
     } else {
       NF_TRY_VOID(transaction_.entries(commit_sequence, commit_sequence, take));
     }
-    if (!release) return broken(fmt::format("entry {} is not the commit that it was", commit_sequence));
+    if (!release) return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
     return *release;
   }
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
@@ -295,38 +293,44 @@ Result<std::optional<Head>> Ledger::catch_up(LedgerTransaction& transaction) {
   };
   NF_TRY(const std::optional<Head> head, transaction.head());
   if (!head) {
-    if (!state_.is_empty()) return forget(broken("the ledger is empty, and was not before: it was rolled back"));
+    if (!state_.is_empty())
+      return forget(verification_failed("the ledger is empty, and was not before: it was rolled back"));
     return std::optional<Head>();
   }
   if (head->sequence + 1 == state_.next_sequence() && head->hash == hash_) return head;
   if (head->sequence + 1 < state_.next_sequence()) {
-    return forget(broken(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
-                                     head->sequence, state_.next_sequence() - 1)));
+    return forget(
+        verification_failed(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
+                                        head->sequence, state_.next_sequence() - 1)));
   }
   const Result<void> read =
       transaction.entries(state_.next_sequence(), head->sequence, [&](const StoredEntry& stored) -> Result<void> {
         if (stored.sequence != state_.next_sequence()) {
-          return broken(fmt::format("entry {} is missing", state_.next_sequence()));
+          return verification_failed(fmt::format("entry {} is missing", state_.next_sequence()));
         }
         if (chain_hash(hash_, stored.text) != stored.hash) {
-          return broken(fmt::format("entry {} was altered: its hash does not follow from it", stored.sequence));
+          return verification_failed(
+              fmt::format("entry {} was altered: its hash does not follow from it", stored.sequence));
         }
         const Result<Entry> entry = parse_entry(stored.text);
-        if (!entry.has_value()) return broken(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
+        if (!entry.has_value())
+          return verification_failed(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
         if (const Result<void> applied = state_.apply(entry.value()); !applied.has_value()) {
-          return broken(fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
+          return verification_failed(
+              fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
         }
         hash_ = stored.hash;
         return success();
       });
   if (!read.has_value()) return forget(read.error());
   if (state_.next_sequence() != head->sequence + 1) {
-    return forget(broken(fmt::format("entry {} is missing", state_.next_sequence())));
+    return forget(verification_failed(fmt::format("entry {} is missing", state_.next_sequence())));
   }
   const bool same = hash_ == head->hash && head->ledger == state_.genesis().ledger && head->epoch == state_.epoch();
-  if (!same) return forget(broken("the head of the ledger is not the end of its entries"));
+  if (!same) return forget(verification_failed("the head of the ledger is not the end of its entries"));
   if (!is_signed_by(*head, state_.genesis().key)) {
-    return forget(broken("the head of the ledger is not signed by its key: entries were altered, added or removed"));
+    return forget(
+        verification_failed("the head of the ledger is not signed by its key: entries were altered, added or removed"));
   }
   return head;
 }
@@ -351,18 +355,21 @@ Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& hea
       "Nothing was written. If this is now the only copy, run `budget verify` with a witness and then `budget adopt`";
   NF_TRY(const std::optional<Fence> fence, fence_->read(FenceFile::Use::kWrite));
   if (!fence)
-    return broken(fmt::format("the ledger {} has no fence beside it: it may be a copy. {}", shown(path_), remedy));
+    return verification_failed(
+        fmt::format("the ledger {} has no fence beside it: it may be a copy. {}", shown(path_), remedy));
   NF_TRY(const FileIdentity file, identity_of(path_));
   if (fence->ledger != head.ledger || fence->file != file) {
-    return broken(fmt::format("the ledger {} is a copy: its fence belongs to another file. {}", shown(path_), remedy));
+    return verification_failed(
+        fmt::format("the ledger {} is a copy: its fence belongs to another file. {}", shown(path_), remedy));
   }
   const bool behind = fence->sequence > head.sequence || fence->epoch > head.epoch;
   NF_TRY(const bool same, fence->sequence == head.sequence ? Result<bool>(fence->hash == head.hash)
                           : behind                         ? Result<bool>(false)
                                                            : has_entry(transaction, fence->sequence, fence->hash));
   if (!same) {
-    return broken(fmt::format("the ledger {} ends at entry {}, and its fence has seen entry {}: it was rolled back. {}",
-                              shown(path_), head.sequence, fence->sequence, remedy));
+    return verification_failed(
+        fmt::format("the ledger {} ends at entry {}, and its fence has seen entry {}: it was rolled back. {}",
+                    shown(path_), head.sequence, fence->sequence, remedy));
   }
   return success();
 }
@@ -371,11 +378,11 @@ Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& h
   if (options_.witness.empty()) return success();
   NF_TRY(const Witness witness, read_witness(options_.witness));
   if (witness.key != state_.genesis().key || witness.head.ledger != head.ledger) {
-    return broken(fmt::format("the witness {} is of another ledger", shown(options_.witness)));
+    return verification_failed(fmt::format("the witness {} is of another ledger", shown(options_.witness)));
   }
   NF_TRY(const bool same, has_entry(transaction, witness.head.sequence, witness.head.hash));
   if (!same) {
-    return broken(fmt::format(
+    return verification_failed(fmt::format(
         "the witness {} has seen entry {}, which this ledger does not have: it was rolled back, or another copy was "
         "written to. Nothing was written",
         shown(options_.witness), witness.head.sequence));
@@ -398,7 +405,7 @@ Result<void> Ledger::look(const std::function<Result<void>(LedgerTransaction&)>&
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kRead));
   NF_TRY(const std::optional<Head> head, catch_up(*transaction));
   if (!head) {
-    return broken(
+    return verification_failed(
         fmt::format("the ledger {} has no entries: either it was being made when the program ended, and can be removed "
                     "and made again, or "
                     "it was emptied",
@@ -583,7 +590,7 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
   NF_TRY(const Digest release, batch.release_of(spend.settled));
   NF_TRY(std::optional<std::string> answer, batch.answer(*known));
   if (answer && blake2b(*answer) != release) {
-    return broken(fmt::format("the stored answer of reservation {} was altered", *known));
+    return verification_failed(fmt::format("the stored answer of reservation {} was altered", *known));
   }
   return Reservation(*known, release, std::move(answer));
 }

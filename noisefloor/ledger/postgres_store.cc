@@ -123,7 +123,7 @@ class PostgresStore final : public LedgerStore {
     return rows;
   }
   [[nodiscard]] Error damaged(std::string_view what) const {
-    return Error{ErrorCode::kVerificationFailed, fmt::format("the ledger {} is damaged: {}", shown(place()), what)};
+    return verification_failed(fmt::format("the ledger {} is damaged: {}", shown(place()), what));
   }
 
  private:
@@ -148,9 +148,9 @@ class PostgresStore final : public LedgerStore {
     // Our statements are fixed: they fail where tables and rows are not what we left (classes 22, 23 and 42), or on
     // pages that are not (XX).
     if (code.starts_with("22") || code.starts_with("23") || code.starts_with("42") || code.starts_with("XX00")) {
-      return Error{ErrorCode::kVerificationFailed,
-                   fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`",
-                               shown(place()), text != nullptr ? text : "")};
+      return verification_failed(
+          fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`", shown(place()),
+                      text != nullptr ? text : ""));
     }
     return io_error(fmt::format("the ledger {} could not be read or written: {}", shown(place()),
                                 text != nullptr ? text : "the connection was lost"));
@@ -303,9 +303,8 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
   NF_TRY(const Answer rows, store->query("SELECT version FROM noisefloor_ledger.format", Parameters()));
   const std::uint64_t version = PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
   if (version != 1) {
-    return Error{ErrorCode::kVerificationFailed,
-                 fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one",
-                             shown(store->place()), version)};
+    return verification_failed(fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one",
+                                           shown(store->place()), version));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));
 }

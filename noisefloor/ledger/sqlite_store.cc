@@ -54,9 +54,8 @@ Error explain(sqlite3* db, int code, const std::string& path) {
     case SQLITE_MISMATCH:
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Error{ErrorCode::kVerificationFailed,
-                   fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`", place,
-                               sqlite3_errmsg(db))};
+      return verification_failed(fmt::format(
+          "the ledger {} is damaged ({}): restore it from a copy and run `budget verify`", place, sqlite3_errmsg(db)));
     case SQLITE_NOMEM:
       return internal_error("out of memory");
     default:
@@ -65,7 +64,7 @@ Error explain(sqlite3* db, int code, const std::string& path) {
 }
 
 Error damaged(const std::string& path, std::string_view what) {
-  return Error{ErrorCode::kVerificationFailed, fmt::format("the ledger {} is damaged: {}", shown(path), what)};
+  return verification_failed(fmt::format("the ledger {} is damaged: {}", shown(path), what));
 }
 
 // Prepared once, bound and stepped many times.
@@ -359,9 +358,8 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
   if (version != 1) {
-    return Error{
-        ErrorCode::kVerificationFailed,
-        fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one", shown(path), version)};
+    return verification_failed(
+        fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one", shown(path), version));
   }
   store->prepare();
   return std::unique_ptr<LedgerStore>(std::move(store));

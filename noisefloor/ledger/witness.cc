@@ -40,9 +40,9 @@ Result<Witness> parse_witness(std::string_view text) {
   in.literal(R"(,"signature":)");
   w.head.signature = in.bytes<64>();
   in.literal("}\n");
-  if (!in.done()) return Error{ErrorCode::kVerificationFailed, "the witness is not one that noisefloor wrote"};
+  if (!in.done()) return verification_failed("the witness is not one that noisefloor wrote");
   if (!is_signed_by(w.head, w.key)) {
-    return Error{ErrorCode::kVerificationFailed, "the witness was altered: its signature does not hold"};
+    return verification_failed("the witness was altered: its signature does not hold");
   }
   return w;
 }
