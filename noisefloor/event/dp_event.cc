@@ -5,17 +5,9 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "noisefloor/base/overloaded.h"
+
 namespace noisefloor {
-namespace {
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
-
-}  // namespace
 
 bool operator==(const DpEvent& a, const DpEvent& b) { return a.node_ == b.node_ || *a.node_ == *b.node_; }
 

@@ -10,17 +10,11 @@
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/zcdp.h"
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
-
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
 
 // The two parts of δ. Both are rounded down.
 double failures_of(const BudgetTerms& terms) { return terms.delta.value() * terms.failures * (1 - 0x1p-50); }
