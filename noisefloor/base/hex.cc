@@ -7,6 +7,13 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
+// 16 for what is not a digit.
+unsigned value_of(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+  return 16;
+}
+
 }  // namespace
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
@@ -19,17 +26,15 @@ std::string to_hex(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-std::optional<std::vector<std::uint8_t>> from_hex(std::string_view text) {
-  if (text.size() % 2 != 0) return std::nullopt;
-  std::vector<std::uint8_t> bytes;
-  bytes.reserve(text.size() / 2);
-  for (std::size_t i = 0; i < text.size(); i += 2) {
-    const std::size_t high = kDigits.find(text[i]);
-    const std::size_t low = kDigits.find(text[i + 1]);
-    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-    bytes.push_back(static_cast<std::uint8_t>(high * 16 + low));
+bool from_hex(std::string_view text, std::span<std::uint8_t> into) {
+  if (text.size() != 2 * into.size()) return false;
+  for (std::size_t i = 0; i < into.size(); ++i) {
+    const unsigned high = value_of(text[2 * i]);
+    const unsigned low = value_of(text[2 * i + 1]);
+    if (high > 15 || low > 15) return false;
+    into[i] = static_cast<std::uint8_t>(high * 16 + low);
   }
-  return bytes;
+  return true;
 }
 
 }  // namespace noisefloor

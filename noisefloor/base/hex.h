@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace noisefloor {
 
 [[nodiscard]] std::string to_hex(std::span<const std::uint8_t> bytes);
 
-// Nothing unless `text` is an even number of digits 0-9 and a-f: one text for one sequence of bytes.
-[[nodiscard]] std::optional<std::vector<std::uint8_t>> from_hex(std::string_view text);
+// False unless `text` is two digits 0-9 and a-f for each byte of `into`: one text for one sequence of bytes.
+[[nodiscard]] bool from_hex(std::string_view text, std::span<std::uint8_t> into);
 
 }  // namespace noisefloor

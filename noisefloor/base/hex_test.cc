@@ -2,19 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace noisefloor {
 namespace {
 
 TEST(Hex, EveryByteComesBack) {
-  std::vector<std::uint8_t> all(256);
+  std::array<std::uint8_t, 256> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
   EXPECT_EQ(to_hex(all).substr(0, 8), "00010203");
-  EXPECT_EQ(from_hex(to_hex(all)), all);
-  EXPECT_EQ(from_hex(""), std::vector<std::uint8_t>{});
+  std::array<std::uint8_t, 256> read{};
+  EXPECT_TRUE(from_hex(to_hex(all), read));
+  EXPECT_EQ(read, all);
+  EXPECT_TRUE(from_hex("", {}));
 }
 
 TEST(Hex, OnlyOneTextForOneSequence) {
-  for (const char* text : {"0", "0g", "0A", " 0", "0x", "zz", "00 "}) EXPECT_EQ(from_hex(text), std::nullopt) << text;
+  std::array<std::uint8_t, 1> byte{};
+  for (const char* text : {"", "0", "0g", "0A", " 0", "0x", "zz", "00 ", "0000"}) {
+    EXPECT_FALSE(from_hex(text, byte)) << text;
+  }
 }
 
 }  // namespace

@@ -499,12 +499,10 @@ Result<Report> run_commit(const Options& o) {
     digest = blake2b(content);
     if (o.keep) answer = std::move(content);
   } else {
-    const auto bytes = from_hex(o.digest);
-    if (!bytes || bytes->size() != digest.size()) {
+    if (!from_hex(o.digest, digest)) {
       return invalid_argument(
           fmt::format("--digest must be 64 hexadecimal digits (BLAKE2b-256); got {}", shown(o.digest)));
     }
-    std::copy(bytes->begin(), bytes->end(), digest.begin());
     if (o.keep) return invalid_argument("--keep needs the bytes: give --release FILE");
   }
   std::optional<double> accuracy;
@@ -572,12 +570,9 @@ Result<Report> run_verify(const Options& o) {
   VerifyOptions options;
   options.witnesses = o.witnesses;
   if (!o.public_key.empty()) {
-    const auto bytes = from_hex(o.public_key);
-    if (!bytes || bytes->size() != 32) {
+    if (!from_hex(o.public_key, options.key.emplace())) {
       return invalid_argument(fmt::format("--public-key must be 64 hexadecimal digits; got {}", shown(o.public_key)));
     }
-    options.key.emplace();
-    std::copy(bytes->begin(), bytes->end(), options.key->begin());
   }
   if (::isatty(STDERR_FILENO) != 0) {
     options.progress = [](std::uint64_t done, std::uint64_t all) {

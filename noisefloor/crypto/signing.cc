@@ -6,12 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/hex.h"
@@ -94,16 +91,11 @@ Result<SigningKey> SigningKey::load(const std::string& path) {
   if (got < 0) return file_error("read", path);
   std::string_view line(text.data(), static_cast<std::size_t>(got));
   if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
-  std::optional<std::vector<std::uint8_t>> seed = from_hex(line);
+  std::array<std::uint8_t, kSeedBytes> seed{};
+  Result<SigningKey> key = io_error(fmt::format("the key file {} is not one of 64 hexadecimal digits", shown(path)));
+  if (from_hex(line, seed)) key = from_seed(seed);
   sodium_memzero(text.data(), text.size());
-  if (!seed || seed->size() != kSeedBytes) {
-    return io_error(fmt::format("the key file {} is not one of 64 hexadecimal digits", shown(path)));
-  }
-  std::array<std::uint8_t, kSeedBytes> bytes{};
-  std::copy(seed->begin(), seed->end(), bytes.begin());
-  SigningKey key = from_seed(bytes);
-  sodium_memzero(seed->data(), seed->size());
-  sodium_memzero(bytes.data(), bytes.size());
+  sodium_memzero(seed.data(), seed.size());
   return key;
 }
 

@@ -4,10 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <fstream>
-#include <optional>
-#include <vector>
 
 #include "noisefloor/base/hex.h"
 #include "tests/support/temporary_folder.h"
@@ -18,9 +15,7 @@ namespace {
 template <std::size_t N>
 std::array<std::uint8_t, N> bytes(std::string_view hex) {
   std::array<std::uint8_t, N> result{};
-  const std::vector<std::uint8_t> read = from_hex(hex).value();
-  EXPECT_EQ(read.size(), N);
-  std::copy(read.begin(), read.end(), result.begin());
+  EXPECT_TRUE(from_hex(hex, result));
   return result;
 }
 

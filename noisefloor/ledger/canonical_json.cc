@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "noisefloor/base/hex.h"
+
 namespace noisefloor {
 
 void append_json_string(std::string& out, std::string_view text) {
@@ -140,19 +142,8 @@ std::string_view CanonicalReader::object() {
 }
 
 void CanonicalReader::read_hex(std::span<std::uint8_t> into) {
-  const auto digit = [](char c) -> unsigned {
-    if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
-    if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
-    return 16;
-  };
   literal("\"");
-  if (!good_ || rest_.size() < 2 * into.size()) return fail();
-  for (std::size_t i = 0; i < into.size(); ++i) {
-    const unsigned high = digit(rest_[2 * i]);
-    const unsigned low = digit(rest_[2 * i + 1]);
-    if (high > 15 || low > 15) return fail();
-    into[i] = static_cast<std::uint8_t>(high * 16 + low);
-  }
+  if (!good_ || !from_hex(rest_.substr(0, 2 * into.size()), into)) return fail();
   rest_.remove_prefix(2 * into.size());
   literal("\"");
 }
