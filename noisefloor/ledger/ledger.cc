@@ -139,19 +139,15 @@ class Ledger::Batch {
 
   // What was released for a reservation, by the entry that committed it: in this transaction or before.
   [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
-    std::optional<Digest> release;
-    const auto take = [&](const StoredEntry& stored) -> Result<void> {
-      NF_TRY(const Entry entry, parse_entry(stored.text));
-      if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) release = commit->release;
-      return success();
-    };
-    if (!staged_.empty() && commit_sequence >= staged_.front().sequence) {
-      NF_TRY_VOID(take(staged_[commit_sequence - staged_.front().sequence]));
-    } else {
-      NF_TRY_VOID(transaction_.entries(commit_sequence, commit_sequence, take));
+    const bool staged = !staged_.empty() && commit_sequence >= staged_.front().sequence;
+    NF_TRY(const std::optional<StoredEntry> stored,
+           staged ? std::optional(staged_[commit_sequence - staged_.front().sequence])
+                  : transaction_.entry(commit_sequence));
+    if (stored) {
+      NF_TRY(const Entry entry, parse_entry(stored->text));
+      if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) return commit->release;
     }
-    if (!release) return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
-    return *release;
+    return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
   }
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
     if (const auto place = answers_.find(reservation); place != answers_.end()) return std::optional(place->second);
@@ -335,20 +331,6 @@ Result<std::optional<Head>> Ledger::catch_up(LedgerTransaction& transaction) {
   return head;
 }
 
-namespace {
-
-// Whether the ledger has this hash at this entry.
-Result<bool> has_entry(LedgerTransaction& transaction, std::uint64_t sequence, const Digest& hash) {
-  bool found = false;
-  NF_TRY_VOID(transaction.entries(sequence, sequence, [&](const StoredEntry& stored) -> Result<void> {
-    found = stored.hash == hash;
-    return success();
-  }));
-  return found;
-}
-
-}  // namespace
-
 Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& head) {
   if (!fence_) return success();
   constexpr std::string_view remedy =
@@ -362,10 +344,11 @@ Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& hea
     return verification_failed(
         fmt::format("the ledger {} is a copy: its fence belongs to another file. {}", shown(path_), remedy));
   }
-  const bool behind = fence->sequence > head.sequence || fence->epoch > head.epoch;
-  NF_TRY(const bool same, fence->sequence == head.sequence ? Result<bool>(fence->hash == head.hash)
-                          : behind                         ? Result<bool>(false)
-                                                           : has_entry(transaction, fence->sequence, fence->hash));
+  bool same = fence->sequence == head.sequence && fence->hash == head.hash;
+  if (fence->sequence < head.sequence && fence->epoch <= head.epoch) {
+    NF_TRY(const std::optional<StoredEntry> seen, transaction.entry(fence->sequence));
+    same = seen && seen->hash == fence->hash;
+  }
   if (!same) {
     return verification_failed(
         fmt::format("the ledger {} ends at entry {}, and its fence has seen entry {}: it was rolled back. {}",
@@ -380,8 +363,8 @@ Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& h
   if (witness.key != state_.genesis().key || witness.head.ledger != head.ledger) {
     return verification_failed(fmt::format("the witness {} is of another ledger", shown(options_.witness)));
   }
-  NF_TRY(const bool same, has_entry(transaction, witness.head.sequence, witness.head.hash));
-  if (!same) {
+  NF_TRY(const std::optional<StoredEntry> seen, transaction.entry(witness.head.sequence));
+  if (!seen || seen->hash != witness.head.hash) {
     return verification_failed(fmt::format(
         "the witness {} has seen entry {}, which this ledger does not have: it was rolled back, or another copy was "
         "written to. Nothing was written",

@@ -37,6 +37,8 @@ class LedgerTransaction {
   // All entries from `first` on, in order, up to `last`. Stops with the error of `take`.
   using Take = std::function<Result<void>(const StoredEntry&)>;
   [[nodiscard]] virtual Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) = 0;
+  // Nothing if there is none with this sequence.
+  [[nodiscard]] Result<std::optional<StoredEntry>> entry(std::uint64_t sequence);
   // What was released for a reservation, if it was kept.
   [[nodiscard]] virtual Result<std::optional<std::string>> answer(std::uint64_t reservation) = 0;
 

@@ -208,19 +208,11 @@ class Verifier {
       return find(report_.head->sequence + 1,
                   fmt::format("it was rolled back: its fence has seen entry {}", seen.sequence));
     }
-    const Result<std::optional<Digest>> hash = hash_at(seen.sequence, transaction);
-    if (!hash.has_value()) return find(seen.sequence, hash.error().message);
-    if (hash.value() != seen.hash) find(seen.sequence, "its fence has seen another history up to here");
-  }
-
-  // Of the entry with this sequence, if it is there.
-  static Result<std::optional<Digest>> hash_at(std::uint64_t sequence, LedgerTransaction& transaction) {
-    std::optional<Digest> hash;
-    NF_TRY_VOID(transaction.entries(sequence, sequence, [&](const StoredEntry& stored) -> Result<void> {
-      hash = stored.hash;
-      return success();
-    }));
-    return hash;
+    const Result<std::optional<StoredEntry>> entry = transaction.entry(seen.sequence);
+    if (!entry.has_value()) return find(seen.sequence, entry.error().message);
+    if (!entry.value() || entry.value()->hash != seen.hash) {
+      find(seen.sequence, "its fence has seen another history up to here");
+    }
   }
 
   void check_witness(const std::string& path, const Result<Witness>& read, LedgerTransaction& transaction) {
@@ -230,12 +222,12 @@ class Verifier {
       return find(std::nullopt,
                   fmt::format("the witness {} is of another ledger, or the ledger was made anew", shown(path)));
     }
-    const Result<std::optional<Digest>> hash = hash_at(witness.head.sequence, transaction);
-    if (!hash.has_value()) return find(witness.head.sequence, hash.error().message);
-    if (!hash.value()) {
+    const Result<std::optional<StoredEntry>> entry = transaction.entry(witness.head.sequence);
+    if (!entry.has_value()) return find(witness.head.sequence, entry.error().message);
+    if (!entry.value()) {
       find(witness.head.sequence,
            fmt::format("it was rolled back: the witness {} has seen entry {}", shown(path), witness.head.sequence));
-    } else if (*hash.value() != witness.head.hash) {
+    } else if (entry.value()->hash != witness.head.hash) {
       find(witness.head.sequence, fmt::format("the witness {} has seen another history up to here", shown(path)));
     }
   }
