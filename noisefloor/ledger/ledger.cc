@@ -233,8 +233,7 @@ void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
   Result<void> written = run_transaction(batch, adopting);
   if (written.has_value()) return;
   // Nothing is known of what the store holds now: read it again before the next write.
-  state_ = LedgerState();
-  hash_ = kNoEntry;
+  forget();
   for (Pending* one : batch) {
     if (one->outcome.has_value()) one->outcome = written.error();
   }
@@ -281,54 +280,57 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopt
   return success();
 }
 
+void Ledger::forget() {
+  state_ = LedgerState();
+  hash_ = kNoEntry;
+}
+
 Result<std::optional<Head>> Ledger::catch_up(LedgerTransaction& transaction) {
-  const auto forget = [&](Error error) {
-    state_ = LedgerState();
-    hash_ = kNoEntry;
-    return error;
-  };
   NF_TRY(const std::optional<Head> head, transaction.head());
+  if (const Result<void> read = read_up_to(head, transaction); !read.has_value()) {
+    forget();
+    return read.error();
+  }
+  return head;
+}
+
+Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction) {
   if (!head) {
-    if (!state_.is_empty())
-      return forget(verification_failed("the ledger is empty, and was not before: it was rolled back"));
-    return std::optional<Head>();
+    if (state_.is_empty()) return success();
+    return verification_failed("the ledger is empty, and was not before: it was rolled back");
   }
-  if (head->sequence + 1 == state_.next_sequence() && head->hash == hash_) return head;
+  if (head->sequence + 1 == state_.next_sequence() && head->hash == hash_) return success();
   if (head->sequence + 1 < state_.next_sequence()) {
-    return forget(
-        verification_failed(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
-                                        head->sequence, state_.next_sequence() - 1)));
+    return verification_failed(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
+                                           head->sequence, state_.next_sequence() - 1));
   }
-  const Result<void> read =
+  const auto missing = [&] { return verification_failed(fmt::format("entry {} is missing", state_.next_sequence())); };
+  NF_TRY_VOID(
       transaction.entries(state_.next_sequence(), head->sequence, [&](const StoredEntry& stored) -> Result<void> {
-        if (stored.sequence != state_.next_sequence()) {
-          return verification_failed(fmt::format("entry {} is missing", state_.next_sequence()));
-        }
+        if (stored.sequence != state_.next_sequence()) return missing();
         if (chain_hash(hash_, stored.text) != stored.hash) {
           return verification_failed(
               fmt::format("entry {} was altered: its hash does not follow from it", stored.sequence));
         }
         const Result<Entry> entry = parse_entry(stored.text);
-        if (!entry.has_value())
+        if (!entry.has_value()) {
           return verification_failed(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
+        }
         if (const Result<void> applied = state_.apply(entry.value()); !applied.has_value()) {
           return verification_failed(
               fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
         }
         hash_ = stored.hash;
         return success();
-      });
-  if (!read.has_value()) return forget(read.error());
-  if (state_.next_sequence() != head->sequence + 1) {
-    return forget(verification_failed(fmt::format("entry {} is missing", state_.next_sequence())));
-  }
+      }));
+  if (state_.next_sequence() != head->sequence + 1) return missing();
   const bool same = hash_ == head->hash && head->ledger == state_.genesis().ledger && head->epoch == state_.epoch();
-  if (!same) return forget(verification_failed("the head of the ledger is not the end of its entries"));
+  if (!same) return verification_failed("the head of the ledger is not the end of its entries");
   if (!is_signed_by(*head, state_.genesis().key)) {
-    return forget(
-        verification_failed("the head of the ledger is not signed by its key: entries were altered, added or removed"));
+    return verification_failed(
+        "the head of the ledger is not signed by its key: entries were altered, added or removed");
   }
-  return head;
+  return success();
 }
 
 Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& head) {

@@ -129,7 +129,10 @@ class Ledger {
   [[nodiscard]] Result<void> write(Work work);
   void run_batch(std::span<Pending* const> batch, bool adopting);
   [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, bool adopting);
+  // Brings the state up to the head of the store, and forgets it where the entries cannot be read or do not hold.
   [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
+  [[nodiscard]] Result<void> read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction);
+  void forget();
   [[nodiscard]] Result<void> check_fence(LedgerTransaction& transaction, const Head& head);
   [[nodiscard]] Result<void> check_witness(LedgerTransaction& transaction, const Head& head);
   [[nodiscard]] Result<void> look(const std::function<Result<void>(LedgerTransaction&)>& work);
