@@ -354,22 +354,12 @@ Json budget_json(const LedgerState::Budget& b) {
 
 // --- Commands --------------------------------------------------------------------------------------------------------
 
-Result<LedgerState::Budget> find_budget(Ledger& ledger, const std::string& name) {
-  std::optional<LedgerState::Budget> found;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    NF_TRY(const LedgerState::Budget* const one, state.need(name));
-    found = *one;
-    return success();
-  }));
-  return *std::move(found);
-}
-
 Result<Report> run_create(const Options& o) {
   NF_TRY(const BudgetTerms terms, terms_of(o, o.budget));
   NF_TRY_VOID(check_name("the name of a budget", terms.name));
   NF_TRY(const Opened opened, open_or_create(o));
   NF_TRY_VOID(opened.ledger->create_budget(terms));
-  NF_TRY(const LedgerState::Budget budget, find_budget(*opened.ledger, o.budget));
+  NF_TRY(const LedgerState::Budget budget, opened.ledger->budget(o.budget));
   Report report(fmt::format("Budget {}", o.budget));
   describe(report, budget);
   if (terms.rule == Rule::kPlanned) {
@@ -392,14 +382,14 @@ Result<Report> run_create(const Options& o) {
 
 Result<Report> run_split(const Options& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
-  NF_TRY(const LedgerState::Budget parent, find_budget(*ledger, o.parent));
+  NF_TRY(const LedgerState::Budget parent, ledger->budget(o.parent));
   Options part = o;
   part.adjacency = name_of(parent.terms->adjacency);
   part.unit = name_of(parent.terms->unit);
   NF_TRY(const BudgetTerms terms, terms_of(part, o.budget));
   NF_TRY_VOID(ledger->create_budget(terms));
-  NF_TRY(const LedgerState::Budget after, find_budget(*ledger, o.parent));
-  NF_TRY(const LedgerState::Budget child, find_budget(*ledger, o.budget));
+  NF_TRY(const LedgerState::Budget after, ledger->budget(o.parent));
+  NF_TRY(const LedgerState::Budget child, ledger->budget(o.budget));
   Report report(fmt::format("Budget {}, part of {}", o.budget, o.parent));
   describe(report, child);
   report.remark(fmt::format("Left in {}: {}.", o.parent, after.account.left()));
@@ -451,7 +441,7 @@ Result<Report> run_show(const Options& o) {
 
 Result<Report> run_reserve(const Options& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
-  NF_TRY(const LedgerState::Budget budget, find_budget(*ledger, o.budget));
+  NF_TRY(const LedgerState::Budget budget, ledger->budget(o.budget));
   NF_TRY(DpEvent event, event_of(o, *budget.terms));
   NF_TRY(const std::optional<Delta> delta, optional_delta(o));
   Note note{o.pipeline, o.purpose, o.techniques, {}};
@@ -460,7 +450,7 @@ Result<Report> run_reserve(const Options& o) {
   }
   const DpStatement statement{budget.terms->adjacency, budget.terms->unit, std::move(event)};
   NF_TRY(const Reservation reservation, ledger->reserve({o.budget, o.key, statement, delta, o.item, note}));
-  NF_TRY(const LedgerState::Budget after, find_budget(*ledger, o.budget));
+  NF_TRY(const LedgerState::Budget after, ledger->budget(o.budget));
   const bool repeated = reservation.earlier_release().has_value();
   Report report(fmt::format("Reservation {} of {}", reservation.sequence(), o.budget));
   report.set("reservation", reservation.sequence());
@@ -525,7 +515,7 @@ Result<Report> run_history(const Options& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_read(o));
   std::optional<std::string> only;
   if (!o.budget.empty()) {
-    NF_TRY_VOID(find_budget(*ledger, o.budget));
+    NF_TRY_VOID(ledger->budget(o.budget));
     only = o.budget;
   }
   Report report(o.budget.empty() ? "History" : fmt::format("History of {}", o.budget));
@@ -544,7 +534,7 @@ Result<Report> run_history(const Options& o) {
 Result<Report> run_forecast(const Options& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_read(o));
   NF_TRY(const std::optional<Forecast> found, forecast(*ledger, o.budget));
-  NF_TRY(const LedgerState::Budget budget, find_budget(*ledger, o.budget));
+  NF_TRY(const LedgerState::Budget budget, ledger->budget(o.budget));
   Report report(fmt::format("Forecast of {}", o.budget));
   report.line("spent", bar(budget.account.spent_share()));
   report.line("left", budget.account.left());
@@ -625,7 +615,7 @@ Result<Report> run_export(const Options& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_read(o));
   std::optional<std::string> only;
   if (!o.budget.empty()) {
-    NF_TRY_VOID(find_budget(*ledger, o.budget));
+    NF_TRY_VOID(ledger->budget(o.budget));
     only = o.budget;
   }
   Json budgets = Json::array();

@@ -166,12 +166,7 @@ Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& b
 }
 
 Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at) {
-  std::optional<LedgerState::Budget> found;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    NF_TRY(const LedgerState::Budget* const one, state.need(budget));
-    found = *one;
-    return success();
-  }));
+  NF_TRY(const LedgerState::Budget found, ledger.budget(budget));
   NF_TRY(const auto settled, settlements(ledger));
   Uses uses;
   NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
@@ -185,25 +180,20 @@ Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::
     }
     return success();
   }));
-  BudgetSummary summary{*found, at.value_or(found->terms->delta), 0, {0, 0}, {}};
+  BudgetSummary summary{found, at.value_or(found.terms->delta), 0, {0, 0}, {}};
   if (uses.is_empty()) return summary;
-  NF_TRY(summary.odometer, spent_at(*found, uses, summary.at));
+  NF_TRY(summary.odometer, spent_at(found, uses, summary.at));
   NF_TRY(const DpEvent event, uses.event());
-  NF_TRY(summary.if_planned, pld_epsilon(event, found->terms->adjacency, summary.at));
+  NF_TRY(summary.if_planned, pld_epsilon(event, found.terms->adjacency, summary.at));
   for (Accountant accountant : {Accountant::kBasic, Accountant::kAdvanced}) {
-    const Result<AccountantAnswer> answer = epsilon_by(accountant, event, found->terms->adjacency, summary.at);
+    const Result<AccountantAnswer> answer = epsilon_by(accountant, event, found.terms->adjacency, summary.at);
     if (answer.has_value()) summary.beside.push_back(answer.value());
   }
   return summary;
 }
 
 Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budget) {
-  std::optional<LedgerState::Budget> found;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    NF_TRY(const LedgerState::Budget* const one, state.need(budget));
-    found = *one;
-    return success();
-  }));
+  NF_TRY(const LedgerState::Budget found, ledger.budget(budget));
   std::optional<std::pair<std::uint64_t, ReserveEntry>> last;
   std::deque<TimeMs> times;
   NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
@@ -215,7 +205,7 @@ Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budg
     return success();
   }));
   if (!last) return std::optional<Forecast>();
-  const std::uint64_t more = how_many_fit(found->account, last->second.charge, last->second.item, kMostForecast);
+  const std::uint64_t more = how_many_fit(found.account, last->second.charge, last->second.item, kMostForecast);
   Forecast result{last->first, more, more == kMostForecast, std::nullopt};
   if (times.size() >= 2 && times.back() > times.front()) {
     const double between = static_cast<double>(times.back() - times.front()) / static_cast<double>(times.size() - 1);

@@ -440,18 +440,13 @@ Result<std::unique_ptr<Ledger>> Ledger::open_to_read(const std::string& location
 
 // --- Budgets ---------------------------------------------------------------------------------------------------------
 
-Result<std::shared_ptr<const BudgetTerms>> Ledger::terms_of(const std::string& budget) {
+Result<std::shared_ptr<const BudgetTerms>> Ledger::terms_of(const std::string& name) {
   {
     const std::lock_guard lock(store_mutex_);
-    if (const LedgerState::Budget* found = state_.find(budget)) return found->terms;
+    if (const LedgerState::Budget* found = state_.find(name)) return found->terms;
   }
-  std::shared_ptr<const BudgetTerms> terms;
-  NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
-    NF_TRY(const LedgerState::Budget* const found, state.need(budget));
-    terms = found->terms;
-    return success();
-  }));
-  return terms;
+  NF_TRY(const LedgerState::Budget found, budget(name));
+  return found.terms;
 }
 
 Result<void> Ledger::create_budget(BudgetTerms terms) {
@@ -682,6 +677,16 @@ Result<void> Ledger::adopt(const std::string& reason) {
 
 Result<void> Ledger::read(const std::function<Result<void>(const LedgerState&)>& look_at) {
   return look([&](LedgerTransaction&) { return look_at(state_); });
+}
+
+Result<LedgerState::Budget> Ledger::budget(std::string_view name) {
+  std::optional<LedgerState::Budget> found;
+  NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
+    NF_TRY(const LedgerState::Budget* const one, state.need(name));
+    found = *one;
+    return success();
+  }));
+  return *std::move(found);
 }
 
 Result<void> Ledger::history(std::uint64_t first, const LedgerTransaction::Take& take) {

@@ -109,6 +109,8 @@ class Ledger {
 
   // Calls `look` with the state as of now.
   [[nodiscard]] Result<void> read(const std::function<Result<void>(const LedgerState&)>& look);
+  // A budget as of now; kInvalidArgument with the names that there are.
+  [[nodiscard]] Result<LedgerState::Budget> budget(std::string_view name);
   // All entries from `first` on, as they are stored; the chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();
@@ -139,7 +141,7 @@ class Ledger {
   [[nodiscard]] Result<TimeMs> now() const;
   [[nodiscard]] Result<Charge> charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
                                          std::optional<Delta> delta);
-  [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& budget);
+  [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& name);
   [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
   [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
   [[nodiscard]] Digest random_bytes();
