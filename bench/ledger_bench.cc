@@ -84,19 +84,7 @@ class RawDisk {
 };
 
 BudgetTerms terms() {
-  return {"bench",
-          Epsilon::of(1e9),
-          Delta::of(0),
-          Adjacency::kAddRemove,
-          PrivacyUnit::kRow,
-          Rule::kBasic,
-          0,
-          0,
-          {},
-          {},
-          {},
-          {},
-          {}};
+  return {"bench", Epsilon::of(1e9), Delta::of(0), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
 }
 
 class Spender {

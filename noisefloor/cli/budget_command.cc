@@ -211,7 +211,8 @@ Result<BudgetTerms> terms_of(const Options& o, const std::string& name) {
   NF_TRY(const Rule rule, parse_rule(chosen));
   if (rule == Rule::kPlanned && o.plan.empty())
     return invalid_argument("a planned budget needs its plan: give --plan FILE");
-  BudgetTerms terms{name, epsilon, delta, adjacency, unit, rule, default_failures(rule), 0, {}, {}, o.parent, {}, {}};
+  BudgetTerms terms{name, epsilon, delta, adjacency, unit, rule, default_failures(rule)};
+  terms.parent = o.parent;
   if (!o.failures.empty()) {
     NF_TRY(terms.failures, number("--failures", o.failures));
   }

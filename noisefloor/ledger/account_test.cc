@@ -13,19 +13,8 @@ namespace {
 constexpr Adjacency kAddRemove = Adjacency::kAddRemove;
 
 BudgetTerms terms(double epsilon, double delta, Rule rule) {
-  BudgetTerms result{"b",
-                     Epsilon::make(epsilon).value(),
-                     Delta::make(delta).value(),
-                     kAddRemove,
-                     PrivacyUnit::kRow,
-                     rule,
-                     default_failures(rule),
-                     0,
-                     {},
-                     {},
-                     {},
-                     {},
-                     {}};
+  BudgetTerms result{"b",  Epsilon::make(epsilon).value(), Delta::make(delta).value(), kAddRemove, PrivacyUnit::kRow,
+                     rule, default_failures(rule)};
   if (rule == Rule::kRdp) result.orders = default_budget_orders();
   if (rule == Rule::kZcdp && delta > 0) result.rho = zcdp_budget_of(result).value().value();
   return result;

@@ -27,19 +27,8 @@ class AuditTest : public ::testing::Test {
     LedgerOptions options;
     options.clock = [this] { return now_ += 1000; };
     ledger_ = Ledger::create(folder_.path("l"), SigningKey::generate(), options).value();
-    BudgetTerms terms{"trial",
-                      Epsilon::of(3),
-                      Delta::of(1e-5),
-                      Adjacency::kAddRemove,
-                      PrivacyUnit::kPerson,
-                      Rule::kBasic,
-                      0,
-                      0,
-                      {},
-                      {},
-                      {},
-                      {},
-                      {}};
+    BudgetTerms terms{
+        "trial", Epsilon::of(3), Delta::of(1e-5), Adjacency::kAddRemove, PrivacyUnit::kPerson, Rule::kBasic, 0};
     ASSERT_TRUE(ledger_->create_budget(terms).has_value());
   }
   std::uint64_t spend(const std::string& key, double epsilon, double delta) {

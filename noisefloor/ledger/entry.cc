@@ -200,7 +200,7 @@ std::optional<EntryBody> read_budget(CanonicalReader& in) {
   in.literal(R"(,"failures":)");
   const double failures = in.number();
   if (!in.good()) return std::nullopt;
-  BudgetEntry e{{std::move(name), *epsilon, *delta, *adjacency, *unit, *rule, failures, 0, {}, {}, {}, {}, {}}, {}};
+  BudgetEntry e{{std::move(name), *epsilon, *delta, *adjacency, *unit, *rule, failures}, {}};
   if (*rule == Rule::kZcdp) {
     in.literal(R"(,"rho":)");
     e.terms.rho = in.number();

@@ -18,19 +18,7 @@ Digest digest(std::uint8_t byte) {
 }
 
 BudgetTerms terms(Rule rule) {
-  return {"trial \"x\"",
-          Epsilon::of(3),
-          Delta::of(1e-5),
-          Adjacency::kAddRemove,
-          PrivacyUnit::kPerson,
-          rule,
-          0.1,
-          0,
-          {},
-          {},
-          {},
-          {},
-          {}};
+  return {"trial \"x\"", Epsilon::of(3), Delta::of(1e-5), Adjacency::kAddRemove, PrivacyUnit::kPerson, rule, 0.1};
 }
 
 std::vector<Entry> one_of_each() {

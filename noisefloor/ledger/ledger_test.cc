@@ -7,38 +7,21 @@
 #include <thread>
 
 #include "noisefloor/base/hex.h"
+#include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
 
 namespace noisefloor {
 namespace {
 
 using testing::Backend;
+using testing::expect_error;
+using testing::expect_good;
+using testing::gaussian;
 using testing::LedgerPlace;
-
-constexpr Adjacency kAddRemove = Adjacency::kAddRemove;
-
-BudgetTerms terms(std::string name, double epsilon, double delta, Rule rule) {
-  return {std::move(name),
-          Epsilon::make(epsilon).value(),
-          Delta::make(delta).value(),
-          kAddRemove,
-          PrivacyUnit::kRow,
-          rule,
-          default_failures(rule),
-          0,
-          {},
-          {},
-          {},
-          {},
-          {}};
-}
-
-DpEvent pure(double epsilon) { return EpsilonDeltaEvent{PrivacyLoss::make(epsilon).value(), Delta::of(0)}; }
-DpEvent gaussian(double z) { return GaussianEvent{NoiseMultiplier::make(z).value()}; }
-
-ReserveRequest request(std::string budget, std::string key, DpEvent event) {
-  return {std::move(budget), std::move(key), {kAddRemove, PrivacyUnit::kRow, std::move(event)}};
-}
+using testing::pure;
+using testing::request;
+using testing::terms;
+using testing::value_of;
 
 class LedgerTest : public ::testing::TestWithParam<Backend> {
  protected:
@@ -53,31 +36,7 @@ class LedgerTest : public ::testing::TestWithParam<Backend> {
   [[nodiscard]] Result<std::unique_ptr<Ledger>> open(LedgerOptions options = {}) const {
     return Ledger::open(place_.location(), SigningKey::load(key_path()).value(), std::move(options));
   }
-  template <class T>
-  static T value_of(Result<T> result) {
-    if (!result.has_value()) {
-      ADD_FAILURE() << result.error().message;
-      std::abort();
-    }
-    return std::move(result).value();
-  }
-  static void expect_good(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message; }
-  template <class T>
-  static std::string expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {
-    EXPECT_FALSE(result.has_value());
-    if (result.has_value()) return {};
-    EXPECT_EQ(result.error().code, code) << result.error().message;
-    EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
-    return result.error().message;
-  }
-  [[nodiscard]] LedgerState::Budget budget(const std::string& name) {
-    std::optional<LedgerState::Budget> found;
-    expect_good(ledger_->read([&](const LedgerState& state) -> Result<void> {
-      if (const auto* one = state.find(name)) found = *one;
-      return success();
-    }));
-    return found.value();
-  }
+  [[nodiscard]] LedgerState::Budget budget(const std::string& name) { return value_of(ledger_->budget(name)); }
   [[nodiscard]] std::uint64_t entries() {
     std::uint64_t count = 0;
     expect_good(ledger_->history(0, [&](const StoredEntry&) -> Result<void> {
@@ -119,7 +78,9 @@ TEST_P(LedgerTest, EverythingIsThereAfterItWasClosed) {
 }
 
 TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
-  expect_good(ledger_->create_budget(terms("trial", 2, 1e-5, Rule::kRdp)));
+  BudgetTerms sampled = terms("trial", 2, 1e-5, Rule::kRdp);
+  sampled.orders.clear();  // for the default ones
+  expect_good(ledger_->create_budget(sampled));
   const DpEvent run = SelfComposedEvent{Steps::of(100'000), PoissonSampledEvent{SamplingRate::of(0.01), gaussian(1)}};
   const std::string message =
       expect_error(ledger_->reserve(request("trial", "run", run)), ErrorCode::kBudgetExhausted, "It would fit with");
@@ -196,9 +157,7 @@ TEST_P(LedgerTest, APlanIsComposedTightlyAndFixed) {
   plan.plan = {{"count", pure(0.1), Steps::of(4)}, {"noisy", gaussian(10), Steps::of(1)}};
   expect_good(ledger_->create_budget(plan));
   const auto use = [&](const std::string& key, const std::string& item, const DpEvent& event) {
-    ReserveRequest one = request("trial", key, event);
-    one.item = item;
-    return ledger_->reserve(one);
+    return ledger_->reserve(request("trial", key, event, item));
   };
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(use(std::to_string(i), "count", pure(0.1)).has_value());
   expect_error(use("5", "count", pure(0.1)), ErrorCode::kBudgetExhausted, "all are used");
@@ -214,13 +173,13 @@ TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
   for (Rule rule : {Rule::kBasic, Rule::kApproxDp, Rule::kZcdp, Rule::kRdp}) {
     const std::string whole = std::string(name_of(rule));
     BudgetTerms parent = terms(whole, 3, 1e-5, rule);
+    parent.orders.clear();  // for the default ones
     parent.failures = rule == Rule::kBasic ? 0 : 0.5;
     expect_good(ledger_->create_budget(parent));
     int parts = 0;
     for (; parts < 1000; ++parts) {
-      BudgetTerms part = terms(whole + std::to_string(parts), 0.125, 1e-8, Rule::kBasic);
-      part.parent = whole;
-      if (!ledger_->create_budget(part).has_value()) break;
+      if (!ledger_->create_budget(terms(whole + std::to_string(parts), 0.125, 1e-8, Rule::kBasic, whole)).has_value())
+        break;
     }
     // Many small parts are better off under an adaptive rule than in a sum, where 24 make the whole.
     if (rule == Rule::kBasic) {
@@ -236,12 +195,9 @@ TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
   }
   // ρ-zCDP parts of a ρ-zCDP whole cost their ρ.
   expect_good(ledger_->create_budget(terms("rho", 3, 1e-5, Rule::kZcdp)));
-  BudgetTerms part = terms("rho part", 2, 5e-6, Rule::kZcdp);
-  part.parent = "rho";
-  expect_good(ledger_->create_budget(part));
+  expect_good(ledger_->create_budget(terms("rho part", 2, 5e-6, Rule::kZcdp, "rho")));
   EXPECT_NEAR(budget("rho").account.spent_share(), budget("rho part").terms->rho / budget("rho").terms->rho, 1e-12);
-  BudgetTerms other = terms("other", 0.1, 0, Rule::kBasic);
-  other.parent = "rho";
+  BudgetTerms other = terms("other", 0.1, 0, Rule::kBasic, "rho");
   other.adjacency = Adjacency::kReplaceOne;
   expect_error(ledger_->create_budget(other), ErrorCode::kInvalidArgument, "add-remove");
   other.parent = "nobody";

@@ -46,12 +46,12 @@ struct BudgetTerms {
   // The part of δ that uses may spend as a δ of their own, for the rules zcdp, rdp and approx-dp; the rest is what the
   // filter itself needs. In [0, 1).
   double failures;
-  double rho = 0;              // of zcdp: the whole budget, from account.h's zcdp_budget_of
-  std::vector<double> orders;  // of rdp
-  std::vector<PlanItem> plan;  // of planned
-  std::string parent;          // or empty
-  std::optional<TimeMs> from;  // uses before it are refused
-  std::optional<TimeMs> until;
+  double rho = 0;                   // of zcdp: the whole budget, from account.h's zcdp_budget_of
+  std::vector<double> orders = {};  // of rdp
+  std::vector<PlanItem> plan = {};  // of planned
+  std::string parent = {};          // or empty
+  std::optional<TimeMs> from = {};  // uses before it are refused
+  std::optional<TimeMs> until = {};
 };
 
 // The largest name, key or purpose, in bytes.

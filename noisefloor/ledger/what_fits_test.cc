@@ -23,19 +23,7 @@ TEST(WhatFits, MoreNoiseReachesEveryPart) {
 }
 
 TEST(WhatFits, SaysWhatWasAskedForInItsOwnTerms) {
-  BudgetTerms terms{"b",
-                    Epsilon::of(1),
-                    Delta::of(1e-5),
-                    Adjacency::kAddRemove,
-                    PrivacyUnit::kRow,
-                    Rule::kBasic,
-                    0,
-                    0,
-                    {},
-                    {},
-                    {},
-                    {},
-                    {}};
+  BudgetTerms terms{"b", Epsilon::of(1), Delta::of(1e-5), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
   const Account account = Account::open(terms).value();
   const DpEvent box = EpsilonDeltaEvent{PrivacyLoss::of(2), Delta::of(0)};
   const std::vector<std::string> phrases = what_fits(terms, account, box, std::nullopt);
@@ -46,9 +34,7 @@ TEST(WhatFits, SaysWhatWasAskedForInItsOwnTerms) {
 }
 
 TEST(WhatFits, CountsHowManyMore) {
-  BudgetTerms terms{
-      "b", Epsilon::of(1), Delta::of(0), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0, 0, {}, {}, {}, {},
-      {}};
+  BudgetTerms terms{"b", Epsilon::of(1), Delta::of(0), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
   const Account account = Account::open(terms).value();
   EXPECT_EQ(how_many_fit(account, Charge{{0.125}, 0}, {}, 100), 8U);
   EXPECT_EQ(how_many_fit(account, Charge{{0.125}, 0}, {}, 5), 5U);

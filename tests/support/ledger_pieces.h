@@ -21,13 +21,7 @@ inline BudgetTerms terms(std::string name, double epsilon, double delta, Rule ru
                    Adjacency::kAddRemove,
                    PrivacyUnit::kRow,
                    rule,
-                   default_failures(rule),
-                   0,
-                   {},
-                   {},
-                   {},
-                   {},
-                   {}};
+                   default_failures(rule)};
   made.parent = std::move(parent);
   if (rule == Rule::kRdp) made.orders = {2, 8, 32};  // few, so that charges are quick
   return made;
