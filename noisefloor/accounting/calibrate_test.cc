@@ -3,18 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "noisefloor/accounting/pld.h"
+#include "tests/support/golden_accounting.h"
 #include "tests/support/refusal.h"
 
 namespace noisefloor {
 namespace {
 
+namespace golden = testing::golden;
+using golden::dpsgd;
 using testing::expect_invalid;
-
-DpEvent dpsgd(double rate, double multiplier, std::uint64_t steps) {
-  return SelfComposedEvent{
-      Steps::make(steps).value(),
-      PoissonSampledEvent{SamplingRate::make(rate).value(), GaussianEvent{NoiseMultiplier::make(multiplier).value()}}};
-}
 
 Target target(double epsilon, double delta) {
   return {Adjacency::kAddRemove, Epsilon::make(epsilon).value(), Delta::make(delta).value()};
@@ -24,28 +21,18 @@ double upper(const DpEvent& event, double delta) {
   return pld_epsilon(event, Adjacency::kAddRemove, Delta::make(delta).value()).value().upper;
 }
 
-// Noise multipliers that two independent programs found to 1e-9.
 TEST(Calibrate, NoiseLandsWithinAMillionthOfTheExactAndNeverBelow) {
-  struct Case {
-    double rate;
-    std::uint64_t steps;
-    double epsilon;
-    double delta;
-    double exact;
-  };
-  for (const Case& c :
-       {Case{0.01, 10'000, 8, 1e-5, 0.8825284902876901}, Case{0.01, 20'000, 8, 1e-5, 1.0812300002525717},
-        Case{0.0256, 390, 3, 1e-5, 1.0339045588701499}, Case{0.025, 400, 3, 1e-5, 1.0270681681539795},
-        Case{1.0 / 196, 1960, 1, 1e-6, 1.2119348813130224}, Case{1.0 / 196, 1960, 3, 1e-6, 0.7575305411756263},
-        Case{1.0 / 196, 1960, 8, 1e-6, 0.5617745317000726},
-        Case{256.0 / 60'000, 14'062, 3, 1e-5, 0.9684079236468319}}) {
-    const auto found = calibrate_noise(target(c.epsilon, c.delta), [&](NoiseMultiplier z) {
-                         return dpsgd(c.rate, z.value(), c.steps);
+  for (const golden::Row& row : golden::kRows) {
+    if (row.kind != golden::kCalibrate) continue;
+    const double epsilon = row.scale;
+    const auto found = calibrate_noise(target(epsilon, row.delta), [&](NoiseMultiplier z) {
+                         return dpsgd(row.rate, z.value(), row.count);
                        }).value();
-    EXPECT_LE(found.value.value(), c.exact * (1 + 1e-6));
-    EXPECT_GE(found.value.value(), c.exact * (1 - 1e-9));
-    EXPECT_LE(found.epsilon.upper, c.epsilon);
-    EXPECT_GT(upper(dpsgd(c.rate, c.exact * (1 - 1e-6), c.steps), c.delta), c.epsilon) << "less noise is not enough";
+    EXPECT_LE(found.value.value(), row.exact * (1 + 1e-6));
+    EXPECT_GE(found.value.value(), row.exact * (1 - 1e-9));
+    EXPECT_LE(found.epsilon.upper, epsilon);
+    EXPECT_GT(upper(dpsgd(row.rate, row.exact * (1 - 1e-6), row.count), row.delta), epsilon)
+        << "less noise is not enough";
   }
 }
 

@@ -7,11 +7,13 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/golden_accounting.h"
 #include "tests/support/refusal.h"
 
 namespace noisefloor {
 namespace {
 
+namespace golden = testing::golden;
 using testing::expect_invalid;
 // 400 digits: small δ are differences of numbers near 1.
 using Wide = boost::multiprecision::number<boost::multiprecision::cpp_bin_float<400>>;
@@ -143,22 +145,13 @@ TEST(Composition, OptimalEpsilonIsEnoughAndNotMore) {
   }
 }
 
-// binomial_exact rows of accounting_golden.csv.
 TEST(Composition, GoldenRandomizedResponses) {
-  struct Row {
-    double epsilon;
-    std::uint64_t count;
-    double delta;
-    double expected;
-  };
-  for (const Row& row :
-       {Row{1.0, 1, 1e-6, 0.9999986321196233}, Row{1.0, 10, 1e-6, 9.999977065820733},
-        Row{0.1, 10, 1e-6, 0.9993709057217587}, Row{0.1, 100, 1e-6, 4.7745675881079865},
-        Row{0.01, 1000, 1e-5, 1.1977327983086998}, Row{1.0986122886681098, 50, 1e-6, 52.67970940888214}}) {
-    const Interval got = optimal_composition_epsilon(part(row.epsilon), steps(row.count), delta(row.delta)).value();
+  for (const golden::Row& row : golden::kRows) {
+    if (row.kind != golden::kResponse) continue;
+    const Interval got = optimal_composition_epsilon(part(row.scale), steps(row.count), delta(row.delta)).value();
     // The rows are themselves rounded, to a few units of the last digit.
-    EXPECT_LE(got.lower, row.expected * (1 + 1e-13));
-    EXPECT_GE(got.upper, row.expected * (1 - 1e-13));
+    EXPECT_LE(got.lower, row.exact * (1 + 1e-13));
+    EXPECT_GE(got.upper, row.exact * (1 - 1e-13));
     EXPECT_LT(got.upper - got.lower, 1e-10 * got.upper);
   }
 }

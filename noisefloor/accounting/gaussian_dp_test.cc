@@ -7,11 +7,13 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/golden_accounting.h"
 #include "tests/support/refusal.h"
 
 namespace noisefloor {
 namespace {
 
+namespace golden = testing::golden;
 using testing::expect_invalid;
 using Wide = boost::multiprecision::cpp_bin_float_100;
 
@@ -28,23 +30,14 @@ Wide exact_delta(double mu_double, double e_double) {
   return boost::math::erfc((e / mu - mu / 2) / root) / 2 - exp(e) * boost::math::erfc((e / mu + mu / 2) / root) / 2;
 }
 
-// gdp_exact rows of accounting_golden.csv.
 TEST(GaussianDp, GoldenRows) {
-  struct Row {
-    double sigma;
-    std::uint64_t count;
-    double delta;
-    double expected;
-  };
-  for (const Row& row : {Row{1, 1, 1e-5, 4.377178095681235}, Row{10, 1000, 1e-6, 19.423656474031056},
-                         Row{1, 1000, 1e-5, 633.9298513356148}, Row{2, 10, 1e-8, 9.69784519165654},
-                         Row{10, 1000, 1e-5, 17.856586830107638}, Row{50, 10000, 1e-6, 10.997151214220652},
-                         Row{4.844805262605389, 1, 1e-5, 0.7509769568672022}, Row{1, 100, 1e-10, 112.84032670423228}}) {
-    const Interval got = mechanism(row.sigma, row.count).epsilon_at(delta(row.delta)).value();
+  for (const golden::Row& row : golden::kRows) {
+    if (row.rate != 1 || (row.kind != golden::kGaussian && row.kind != golden::kDpSgd)) continue;
+    const Interval got = mechanism(row.scale, row.count).epsilon_at(delta(row.delta)).value();
     // The rows are rounded to their last digit.
-    EXPECT_LE(got.lower, row.expected * (1 + 1e-13)) << row.expected;
-    EXPECT_GE(got.upper, row.expected * (1 - 1e-13)) << row.expected;
-    EXPECT_LE(got.upper - got.lower, 1e-9 * got.upper) << row.expected;
+    EXPECT_LE(got.lower, row.exact * (1 + 1e-13)) << row.exact;
+    EXPECT_GE(got.upper, row.exact * (1 - 1e-13)) << row.exact;
+    EXPECT_LE(got.upper - got.lower, 1e-9 * got.upper) << row.exact;
   }
 }
 

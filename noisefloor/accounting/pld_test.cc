@@ -19,11 +19,13 @@
 
 #include "noisefloor/accounting/rdp.h"
 #include "tests/support/arbitrary_event.h"
+#include "tests/support/golden_accounting.h"
 #include "tests/support/refusal.h"
 
 namespace noisefloor {
 namespace {
 
+namespace golden = testing::golden;
 using testing::expect_invalid;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -84,47 +86,11 @@ void expect_holds(Interval interval, double value, double error) {
 
 // --- Reference values ------------------------------------------------------------------------------------------------
 
-struct SampledRow {
-  double q;
-  double sigma;
-  std::uint64_t steps;
-  double delta;
-  double exact;       // contour_exact of reference/accounting_golden.csv: the larger of both directions
-  double best_other;  // the least upper bound of the other libraries
-};
-
 TEST(Pld, DpSgdAgreesWithExactValuesAndIsNeverAboveOtherLibraries) {
-  constexpr SampledRow rows[] = {
-      {0.0001, 0.5, 1, 1e-5, 0.004395826777675456, 0.004395898003994997},
-      {0.0001, 0.5, 100000, 1e-6, 2.877547904882033, 2.877757996172301},
-      {0.0001, 1.0, 100000, 1e-5, 0.13187229551963633, 0.1389233363575131},
-      {0.001, 1.0, 10000, 1e-5, 0.4757612892476454, 0.4757635494189127},
-      {0.001, 1.0, 100000, 1e-6, 1.8610474589628836, 1.8619961993863599},
-      {0.004266666666666667, 1.1, 14062, 1e-5, 2.3815969214244412, 2.3815978148001333},
-      {0.01, 0.5, 1000, 1e-5, 13.36082398534957, 13.36082569752317},
-      {0.01, 1.0, 1000, 1e-5, 1.828236666516579, 1.828236737071951},
-      {0.01, 1.0, 10000, 1e-5, 6.187712389971482, 6.187712717889545},
-      {0.01, 2.0, 10000, 1e-5, 2.162704590678792, 2.162773645216934},
-      {0.01, 4.0, 10000, 1e-5, 0.946866800764366, 0.9469993046843884},
-      {0.01, 10.0, 100000, 1e-6, 1.3721865931716037, 1.373417218416929},
-      {0.0256, 1.0, 390, 1e-5, 3.212051800687597, 3.212051818869691},
-      {0.1, 1.0, 100, 1e-3, 4.784349951968425, 4.784350181494952},
-      {0.1, 2.0, 1000, 1e-7, 10.009790541303095, 10.009790829327422},
-      {0.25, 3.0, 500, 1e-5, 9.599800225965648, 9.599801521835776},
-      {0.5, 1.0, 1, 1e-5, 3.5339979854489583, 3.533997985977654},
-      {0.5, 5.0, 100, 1e-9, 6.383859918670028, 6.383860046781399},
-      {1.0, 1.0, 1, 1e-5, 4.377178095681235, 4.37717810005116},
-      {1.0, 10.0, 1000, 1e-6, 19.423656474031056, 19.423658823168186},
-      {0.256, 10.0, 30, 1e-5, 0.5058209304242477, 0.5058215840766116},
-      {0.01, 4.0, 1000, 1e-12, 0.5300540811974833, 0.5301197649911195},
-      {0.01, 4.0, 1000, 1e-14, 0.5858850052914323, 0.586593554466221},
-      {0.01, 4.0, 1000, 1e-20, 0.7312803132608583, kInfinity},
-      {0.2, 1.0, 500, 1e-5, 38.17024720648779, 38.170247899795356},
-      {0.01, 1.0, 1000000, 1e-6, 145.4968355114884, 145.49791255888366},
-  };
-  for (const SampledRow& row : rows) {
-    SCOPED_TRACE(::testing::Message() << row.q << " " << row.sigma << " " << row.steps << " " << row.delta);
-    const DpEvent event = times(row.steps, poisson(row.q, gaussian(row.sigma)));
+  for (const golden::Row& row : golden::kRows) {
+    if (row.kind != golden::kDpSgd) continue;
+    SCOPED_TRACE(row.id);
+    const DpEvent event = event_of(row);
     const Interval found = epsilon(event, row.delta);
     expect_holds(found, row.exact, 1e-9);
     EXPECT_LE(found.upper - found.lower, 1e-6 * found.upper);
@@ -135,37 +101,12 @@ TEST(Pld, DpSgdAgreesWithExactValuesAndIsNeverAboveOtherLibraries) {
 }
 
 TEST(Pld, GaussiansResponsesAndLaplaceAgreeWithExactValues) {
-  struct Row {
-    DpEvent event;
-    double delta;
-    double exact;
-    double width;
-  };
-  const Row rows[] = {
-      {times(1, gaussian(1)), 1e-5, 4.377178095681235, 1e-9},
-      {times(1000, gaussian(1)), 1e-5, 633.9298513356148, 1e-9},
-      {times(10, gaussian(2)), 1e-8, 9.69784519165654, 1e-9},
-      {times(1000, gaussian(10)), 1e-5, 17.856586830107638, 1e-9},
-      {times(10000, gaussian(50)), 1e-6, 10.997151214220652, 1e-9},
-      {gaussian(4.844805262605389), 1e-5, 0.7509769568672022, 1e-9},
-      {times(100, gaussian(1)), 1e-10, 112.84032670423228, 1e-9},
-      {response(1), 1e-6, 0.9999986321196233, 1e-9},
-      {times(10, response(1)), 1e-6, 9.999977065820733, 1e-9},
-      {times(10, response(0.1)), 1e-6, 0.9993709057217587, 1e-9},
-      {times(100, response(0.1)), 1e-6, 4.7745675881079865, 1e-9},
-      {times(1000, response(0.01)), 1e-5, 1.1977327983086998, 1e-9},
-      {times(50, response(1.0986122886681098)), 1e-6, 52.67970940888214, 1e-9},
-      {times(100, laplace(1)), 1e-5, 68.25295105561433, 1e-5},
-      {times(100, laplace(10)), 1e-6, 4.692667415611285, 1e-5},
-      {times(1000, laplace(10)), 1e-6, 18.950287367539527, 1e-5},
-      {times(1000, laplace(100)), 1e-8, 1.651834244107855, 1e-5},
-      {times(1000, laplace(1)), 1e-5, 474.3024465555185, 1e-5},
-  };
-  for (const Row& row : rows) {
-    SCOPED_TRACE(row.exact);
-    const Interval found = epsilon(row.event, row.delta);
+  for (const golden::Row& row : golden::kRows) {
+    if (row.kind == golden::kDpSgd || row.kind == golden::kCalibrate) continue;
+    SCOPED_TRACE(row.id);
+    const Interval found = epsilon(event_of(row), row.delta);
     expect_holds(found, row.exact, 1e-9);
-    EXPECT_LE(found.upper - found.lower, row.width * found.upper);
+    EXPECT_LE(found.upper - found.lower, (row.kind == golden::kLaplace ? 1e-5 : 1e-9) * found.upper);
   }
   // Only upper bounds of another library are known (accounting_golden.csv, L01, L02, L05).
   EXPECT_LE(epsilon(laplace(1), 1e-5).upper, 0.9999800002999969);
@@ -208,15 +149,22 @@ TEST(Pld, ReplaceOneFallsBackForParts) {
 
 // The reference values are by a program of its own: the integral with 64 bits and on two lines, which agree to 1e-10. Another
 // library's upper bounds are 2.84344581, 4.22135780 and 8.28250619 for the first three.
-constexpr SampledRow kReplacedRows[] = {
-    {0.01, 1.0, 1000, 1e-5, 2.84344025927, 0},      {0.004266666666666667, 1.1, 14062, 1e-5, 4.22129673437949, 0},
-    {0.1, 4.0, 1000, 1e-6, 8.28250278858232, 0},    {0.001, 0.8, 100000, 1e-6, 4.62087397581699, 0},
-    {0.0256, 1.0, 390, 1e-5, 4.8464298358351, 0},   {0.5, 5.0, 100, 1e-9, 13.456661994236, 0},
-    {0.01, 4.0, 1000, 1e-20, 1.40802281833432, 0},  {0.25, 3.0, 500, 1e-5, 21.8921571258985, 0},
-    {0.01, 1.0, 1000000, 1e-6, 329.164840902875, 0}};
+struct ReplacedRow {
+  double q;
+  double sigma;
+  std::uint64_t steps;
+  double delta;
+  double exact;
+};
+constexpr ReplacedRow kReplacedRows[] = {
+    {0.01, 1.0, 1000, 1e-5, 2.84344025927},      {0.004266666666666667, 1.1, 14062, 1e-5, 4.22129673437949},
+    {0.1, 4.0, 1000, 1e-6, 8.28250278858232},    {0.001, 0.8, 100000, 1e-6, 4.62087397581699},
+    {0.0256, 1.0, 390, 1e-5, 4.8464298358351},   {0.5, 5.0, 100, 1e-9, 13.456661994236},
+    {0.01, 4.0, 1000, 1e-20, 1.40802281833432},  {0.25, 3.0, 500, 1e-5, 21.8921571258985},
+    {0.01, 1.0, 1000000, 1e-6, 329.164840902875}};
 
 TEST(Pld, ReplacedRecordsOfPoissonSamples) {
-  for (const SampledRow& row : kReplacedRows) {
+  for (const ReplacedRow& row : kReplacedRows) {
     SCOPED_TRACE(row.exact);
     const DpEvent event = times(row.steps, poisson(row.q, gaussian(row.sigma)));
     const Interval found = epsilon(event, row.delta, kReplaceOne);
