@@ -19,14 +19,17 @@
 #include "noisefloor/accounting/loss_law.h"
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"
+#include "tests/support/expect_contains.h"
 #include "tests/support/golden_accounting.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_contains;
 using Wide = boost::multiprecision::cpp_bin_float_50;
 
 constexpr double kOperations = 5e6;
+constexpr double kRounding = 1e-13;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Direction kDirections[] = {Direction::kRemove, Direction::kAdd, Direction::kReplace};
 
@@ -196,25 +199,6 @@ std::string named(double q, double sigma, Direction direction, double more) {
                                           : " replace");
 }
 
-// Whether the smallest ε with δ(ε) ≤ `delta` lies in the interval, by a δ(ε) that is known.
-template <class Delta>
-bool contains(Interval epsilon, double delta, Delta&& exact) {
-  if (!(epsilon.lower >= 0 && epsilon.upper >= epsilon.lower)) return false;
-  if (epsilon.lower > 0 && exact(epsilon.lower) < delta) return false;
-  return epsilon.upper == kInfinity || exact(epsilon.upper) <= delta;
-}
-
-// The interval holds the true ε, and one that is moved by a little more than its width does not, to either side: so an
-// error of 1e-7 or less would be seen where intervals are as narrow as that.
-template <class Delta>
-void expect_contains(Interval epsilon, double delta, Delta&& exact) {
-  EXPECT_TRUE(contains(epsilon, delta, exact)) << epsilon.lower << " " << epsilon.upper;
-  if (epsilon.lower <= 0 || epsilon.upper == kInfinity) return;
-  const double step = 1.01 * (epsilon.upper - epsilon.lower) + 1e-13 * epsilon.upper;
-  EXPECT_FALSE(contains({epsilon.lower + step, epsilon.upper + step}, delta, exact)) << "a mutant";
-  EXPECT_FALSE(contains({epsilon.lower - step, epsilon.upper - step}, delta, exact)) << "a mutant";
-}
-
 bool is_narrow(Interval epsilon) {
   return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= 1e-6 * epsilon.upper;
 }
@@ -336,7 +320,7 @@ TEST(Contour, OneStepAtTheEdges) {
           if (!integral) continue;
           const Interval epsilon = integral->epsilon(std::log(delta));
           const Exact<Wide> exact(q, sigma, direction, 1, 0);
-          expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+          expect_contains(epsilon, delta, kRounding, [&](double e) { return exact.delta(e); });
           if (is_narrow(epsilon)) ++narrow;
         }
       }
@@ -361,7 +345,7 @@ int attack_a_gaussian_beside_one_step(const std::vector<double>& rates, const st
             if (!integral) continue;
             const Interval epsilon = integral->epsilon(std::log(delta));
             const Exact<Wide> exact(q, sigma, direction, 1, mu);
-            expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+            expect_contains(epsilon, delta, kRounding, [&](double e) { return exact.delta(e); });
             if (is_narrow(epsilon)) ++narrow;
           }
         }
@@ -395,7 +379,7 @@ void attack_a_gaussian_beside_two_steps(const std::vector<double>& rates, const 
           ASSERT_TRUE(integral.has_value());
           const Interval epsilon = integral->epsilon(std::log(delta));
           const Exact<long double> exact(q, sigma, direction, 2, 1);
-          expect_contains(epsilon, delta, [&](double e) { return exact.delta(e); });
+          expect_contains(epsilon, delta, kRounding, [&](double e) { return exact.delta(e); });
           EXPECT_TRUE(is_narrow(epsilon));
         }
       }
@@ -419,7 +403,7 @@ TEST(Contour, ABillionGaussians) {
         if (!integral) continue;
         const Interval epsilon = integral->epsilon(std::log(delta));
         const Wide mu = sqrt(Wide(mu2) * count);
-        expect_contains(epsilon, delta, [&](double e) {
+        expect_contains(epsilon, delta, kRounding, [&](double e) {
           return upper_tail(Wide(e / mu - mu / 2)) - exp(Wide(e)) * upper_tail(Wide(e / mu + mu / 2));
         });
         EXPECT_TRUE(is_narrow(epsilon) || epsilon.upper < 1e-3) << mu2 << " " << count << " " << delta;

@@ -14,13 +14,17 @@
 #include <vector>
 
 #include "noisefloor/accounting/loss_law.h"
+#include "tests/support/expect_contains.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::contains;
+using testing::expect_contains;
 using Wide = boost::multiprecision::cpp_bin_float_100;
 using LawPtr = std::shared_ptr<const LossLaw>;
 
+constexpr double kRounding = 1e-12;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Wide upper_tail(const Wide& x) {
@@ -115,23 +119,6 @@ Law discrete_laplace(double scale, int shift, int reach) {
 
 // --- What is tested --------------------------------------------------------------------------------------------------
 
-template <class Delta>
-bool contains(Interval epsilon, double delta, Delta&& exact) {
-  if (!(epsilon.lower >= 0 && epsilon.upper >= epsilon.lower)) return false;
-  if (epsilon.lower > 0 && exact(epsilon.lower) < delta) return false;
-  return epsilon.upper == kInfinity || exact(epsilon.upper) <= delta;
-}
-
-// The interval holds the true ε, and one that is moved by a little more than its width does not, to either side.
-template <class Delta>
-void expect_contains(Interval epsilon, double delta, Delta&& exact) {
-  EXPECT_TRUE(contains(epsilon, delta, exact)) << epsilon.lower << " " << epsilon.upper;
-  if (epsilon.lower <= 0 || epsilon.upper == kInfinity) return;
-  const double step = 1.01 * (epsilon.upper - epsilon.lower) + 1e-12 * epsilon.upper;
-  EXPECT_FALSE(contains({epsilon.lower + step, epsilon.upper + step}, delta, exact)) << "a mutant";
-  EXPECT_FALSE(contains({epsilon.lower - step, epsilon.upper - step}, delta, exact)) << "a mutant";
-}
-
 // Both δ(ε) and ε(δ).
 template <class Delta>
 void expect_bounds(const LossLaw& law, double count, const std::vector<double>& deltas, double width, Delta&& exact) {
@@ -139,7 +126,7 @@ void expect_bounds(const LossLaw& law, double count, const std::vector<double>& 
   for (double delta : deltas) {
     SCOPED_TRACE("delta " + std::to_string(std::log10(delta)));
     const Interval epsilon = lattice_epsilon(laws, std::log(delta), 1e-6, 14);
-    expect_contains(epsilon, delta, exact);
+    expect_contains(epsilon, delta, kRounding, exact);
     ASSERT_LT(epsilon.upper, kInfinity);
     EXPECT_LE(epsilon.upper - epsilon.lower, width * epsilon.upper + 1e-9);
     const Wide true_delta = exact(epsilon.upper);
@@ -190,7 +177,7 @@ TEST(Lattice, AMixture) {
   const Law composed = product(repeated(kThree, 12), repeated(kSkewed, 9));
   const RepeatedLaw laws[] = {{three.get(), 12}, {skewed.get(), 9}};
   for (double delta : {1e-8, 1e-3}) {
-    expect_contains(lattice_epsilon(laws, std::log(delta), 1e-6, 14), delta,
+    expect_contains(lattice_epsilon(laws, std::log(delta), 1e-6, 14), delta, kRounding,
                     [&](double e) { return delta_of(composed, e); });
   }
 }
@@ -254,7 +241,7 @@ TEST(Lattice, AMillionRandomizedResponses) {
   const RepeatedLaw laws[] = {{law.get(), count}};
   for (double delta : {1e-12, 1e-5}) {
     const Interval epsilon = lattice_epsilon(laws, std::log(delta), 1e-7, 16);
-    expect_contains(epsilon, delta, exact);
+    expect_contains(epsilon, delta, kRounding, exact);
     ASSERT_LT(epsilon.upper, kInfinity);
     EXPECT_LE(epsilon.upper - epsilon.lower, 1e-5 * epsilon.upper);
   }
@@ -304,7 +291,7 @@ TEST(Lattice, GaussiansComposeToOne) {
       const RepeatedLaw laws[] = {{law.get(), count}};
       const Interval epsilon = lattice_epsilon(laws, std::log(delta), 1e-6, 14);
       const Wide total = sqrt(Wide(mu) * mu * count);
-      expect_contains(epsilon, delta, [&](double e) { return gaussian_delta(total, e); });
+      expect_contains(epsilon, delta, kRounding, [&](double e) { return gaussian_delta(total, e); });
     }
   }
 }
@@ -334,7 +321,7 @@ TEST(Lattice, TwoLaplaceMechanisms) {
     for (double delta : {1e-6, 1e-3, 0.05}) {
       SCOPED_TRACE(std::to_string(e0) + " " + std::to_string(delta));
       const RepeatedLaw laws[] = {{law.get(), 2}};
-      expect_contains(lattice_epsilon(laws, std::log(delta), 1e-6, 14), delta, exact);
+      expect_contains(lattice_epsilon(laws, std::log(delta), 1e-6, 14), delta, kRounding, exact);
     }
   }
 }
