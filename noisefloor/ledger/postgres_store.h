@@ -1,4 +1,4 @@
-// The ledger in a PostgreSQL database, for several hosts: serialisable transactions, one writer at a time.
+// The ledger in a PostgreSQL database, for several hosts: one writer at a time, by a lock of the head.
 //
 // Guarantee:     as store.h, with synchronous_commit on. What a failover of the server loses is lost: keep a witness.
 // Requires:      PostgreSQL 12 or later; the right to create a schema, once. One ledger a database, in the schema
