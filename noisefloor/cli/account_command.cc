@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -535,14 +534,8 @@ void declare_delta_or_epsilon(CLI::App& command, Options& o) {
 }
 
 void declare_neighbours(CLI::App& command, Options& o) {
-  command.add_option("--adjacency", o.adjacency, "Neighbours differ by: add-remove or replace-one")
-      ->type_name("A")
-      ->capture_default_str()
-      ->group("Privacy");
-  command.add_option("--unit", o.unit, "Whose data is protected: row or person")
-      ->type_name("U")
-      ->capture_default_str()
-      ->group("Privacy");
+  add_adjacency_option(command, o.adjacency);
+  add_unit_option(command, o.unit);
 }
 
 void declare_dpsgd(CLI::App& command, Options& o) {
@@ -561,19 +554,6 @@ void declare_noise(CLI::App& command, Options& o) {
   command.add_option("--noise-multiplier", o.noise_multiplier, "Noise scale divided by the sensitivity")
       ->type_name("S");
   command.add_option("--count", o.count, "How many releases")->type_name("K")->capture_default_str();
-}
-
-using Run = Result<Report> (*)(const Options&);
-
-CLI::App* add_sub(CLI::App& parent, Action& action, const char* name, const char* description, const char* example,
-                  void (*declare)(CLI::App&, Options&), Run run) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand(name, description);
-  declare(*command, *options);
-  command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
-  command->footer(std::string("Example:\n  noisefloor ") + parent.get_name() + " " + name + " " + example);
-  command->callback([&action, options, run] { action.run = [options, run] { return run(*options); }; });
-  return command;
 }
 
 template <Result<Question> (*Ask)(const Options&)>
@@ -627,31 +607,32 @@ void add_account_command(CLI::App& app, Action& action) {
   CLI::App* account =
       app.add_subcommand("account", "What a plan costs: certified epsilon at delta, or delta at epsilon");
   account->require_subcommand(1);
-  add_sub(*account, action, "dpsgd", "Private training: noisy gradient sums over sampled batches",
-          "--sample-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-5 --accountant all",
-          declare_account<declare_dpsgd>, run_account<dpsgd_question>);
-  add_sub(*account, action, "gaussian", "Gaussian noise, once or many times",
-          "--noise-multiplier 1 --count 1000 --delta 1e-5", declare_account<declare_noise>,
-          run_account<gaussian_question>);
-  add_sub(*account, action, "laplace", "Laplace noise, once or many times",
-          "--noise-multiplier 10 --count 100 --delta 1e-6", declare_account<declare_noise>,
-          run_account<laplace_question>);
-  add_sub(*account, action, "randomized-response", "Randomized answers of one person",
-          "--local-epsilon 0.1 --count 100 --delta 1e-6", declare_account<declare_response>,
-          run_account<response_question>);
-  add_sub(*account, action, "events", "Any composition, as a statement in JSON", "--input run.json --delta 1e-6",
-          declare_events, run_account<events_question>);
+  add_command<Options>(*account, action, "dpsgd", "Private training: noisy gradient sums over sampled batches",
+                       "--sample-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-5 --accountant all",
+                       declare_account<declare_dpsgd>, run_account<dpsgd_question>);
+  add_command<Options>(*account, action, "gaussian", "Gaussian noise, once or many times",
+                       "--noise-multiplier 1 --count 1000 --delta 1e-5", declare_account<declare_noise>,
+                       run_account<gaussian_question>);
+  add_command<Options>(*account, action, "laplace", "Laplace noise, once or many times",
+                       "--noise-multiplier 10 --count 100 --delta 1e-6", declare_account<declare_noise>,
+                       run_account<laplace_question>);
+  add_command<Options>(*account, action, "randomized-response", "Randomized answers of one person",
+                       "--local-epsilon 0.1 --count 100 --delta 1e-6", declare_account<declare_response>,
+                       run_account<response_question>);
+  add_command<Options>(*account, action, "events", "Any composition, as a statement in JSON",
+                       "--input run.json --delta 1e-6", declare_events, run_account<events_question>);
 }
 
 void add_calibrate_command(CLI::App& app, Action& action) {
   CLI::App* calibrate = app.add_subcommand("calibrate", "Which noise, steps or sampling rate fit a budget");
   calibrate->require_subcommand(1);
-  add_sub(*calibrate, action, "dpsgd", "Private training", "--sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5",
-          declare_calibrate<declare_dpsgd>, run_calibrate<solve_dpsgd>);
-  add_sub(*calibrate, action, "gaussian", "Gaussian noise", "--count 10 --epsilon 1 --delta 1e-6",
-          declare_calibrate<declare_noise>, run_calibrate<solve_repeated<GaussianEvent>>);
-  add_sub(*calibrate, action, "laplace", "Laplace noise", "--count 10 --epsilon 1 --delta 1e-6",
-          declare_calibrate<declare_noise>, run_calibrate<solve_repeated<LaplaceEvent>>);
+  add_command<Options>(*calibrate, action, "dpsgd", "Private training",
+                       "--sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5", declare_calibrate<declare_dpsgd>,
+                       run_calibrate<solve_dpsgd>);
+  add_command<Options>(*calibrate, action, "gaussian", "Gaussian noise", "--count 10 --epsilon 1 --delta 1e-6",
+                       declare_calibrate<declare_noise>, run_calibrate<solve_repeated<GaussianEvent>>);
+  add_command<Options>(*calibrate, action, "laplace", "Laplace noise", "--count 10 --epsilon 1 --delta 1e-6",
+                       declare_calibrate<declare_noise>, run_calibrate<solve_repeated<LaplaceEvent>>);
 }
 
 }  // namespace noisefloor::cli

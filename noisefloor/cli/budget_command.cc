@@ -710,14 +710,8 @@ void declare_terms(CLI::App& command, Options& o) {
 void declare_create(CLI::App& command, Options& o) {
   budget_name(command, o);
   declare_terms(command, o);
-  command.add_option("--adjacency", o.adjacency, "Neighbours differ by: add-remove or replace-one")
-      ->type_name("A")
-      ->capture_default_str()
-      ->group("Privacy");
-  command.add_option("--unit", o.unit, "Whose data is protected: row or person")
-      ->type_name("U")
-      ->capture_default_str()
-      ->group("Privacy");
+  add_adjacency_option(command, o.adjacency);
+  add_unit_option(command, o.unit);
 }
 void declare_split(CLI::App& command, Options& o) {
   command.add_option("parent", o.parent, "Name of the budget that pays")->type_name("PARENT")->required();
@@ -788,27 +782,26 @@ void declare_adopt(CLI::App& command, Options& o) {
 
 void add_sub(CLI::App& parent, Action& action, const char* name, const char* description, const char* example,
              Declare declare, Run run, bool writes, bool witnesses) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand(name, description);
-  declare(*command, *options);
-  command->add_option("--ledger", options->ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)")
-      ->type_name("PLACE")
-      ->group("Ledger");
-  if (writes) {
-    command->add_option("--key-file", options->key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)")
-        ->type_name("FILE")
+  const auto declare_all = [&](CLI::App& command, Options& o) {
+    declare(command, o);
+    command.add_option("--ledger", o.ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)")
+        ->type_name("PLACE")
         ->group("Ledger");
-  }
-  if (witnesses) {
-    command
-        ->add_option("--witness", options->witnesses,
-                     writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated")
-        ->type_name("FILE")
-        ->group("Ledger");
-  }
-  command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
-  command->footer(std::string("Example:\n  noisefloor budget ") + name + " " + example);
-  command->callback([&action, options, run] { action.run = [options, run] { return run(*options); }; });
+    if (writes) {
+      command.add_option("--key-file", o.key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)")
+          ->type_name("FILE")
+          ->group("Ledger");
+    }
+    if (witnesses) {
+      command
+          .add_option(
+              "--witness", o.witnesses,
+              writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated")
+          ->type_name("FILE")
+          ->group("Ledger");
+    }
+  };
+  add_command<Options>(parent, action, name, description, example, declare_all, run);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,17 +79,14 @@ std::string_view noise_name(Delta delta) { return delta.value() == 0 ? "Laplace 
 
 // Adds `mechanism NAME`. Options holds a PrivacyOptions `privacy` and the fields that `declare` binds.
 template <class Options>
-void add_command(CLI::App& parent, Action& action, const char* name, const char* description, Wants wants,
-                 Neighbouring neighbouring, const char* example, void (*declare)(CLI::App&, Options&),
-                 std::function<Result<Report>(const Options&)> run) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = parent.add_subcommand(name, description);
-  declare(*command, *options);
-  options->privacy.add_to(*command, wants, neighbouring);
-  command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
-  command->footer(std::string("Example:\n  noisefloor mechanism ") + name + " " + example);
-  command->callback(
-      [&action, options, run = std::move(run)] { action.run = [options, run] { return run(*options); }; });
+void add_mechanism(CLI::App& parent, Action& action, const std::string& name, const char* description, Wants wants,
+                   Neighbouring neighbouring, const char* example, void (*declare)(CLI::App&, Options&),
+                   std::function<Result<Report>(const Options&)> run) {
+  const auto declare_all = [&](CLI::App& command, Options& o) {
+    declare(command, o);
+    o.privacy.add_to(command, wants, neighbouring);
+  };
+  add_command<Options>(parent, action, name, description, example, declare_all, std::move(run));
 }
 
 // --- One number
@@ -597,53 +593,53 @@ void add_mechanism_command(CLI::App& app, Action& action) {
   CLI::App* m = app.add_subcommand("mechanism", "Answer one question privately: noise, interval and event");
   m->require_subcommand(1);
 
-  add_command<NumberOptions>(*m, action, "laplace", "Laplace noise on a number (pure DP)", Wants::kEpsilon,
-                             Neighbouring::kAny, "--value 342 --sensitivity 1 --epsilon 0.5", declare_number,
-                             run_laplace);
-  add_command<NumberOptions>(*m, action, "gaussian", "Gaussian noise on a number", Wants::kEpsilonDelta,
-                             Neighbouring::kAny,
-                             "--value 72.5 --sensitivity 0.01 --epsilon 1 --delta 1e-5 --adjacency replace-one",
-                             declare_gaussian, run_gaussian);
-  add_command<NumberOptions>(*m, action, "geometric", "Whole noise on a count (pure DP)", Wants::kEpsilon,
-                             Neighbouring::kAny, "--value 342 --sensitivity 1 --epsilon 0.5", declare_number,
-                             run_geometric);
+  add_mechanism<NumberOptions>(*m, action, "laplace", "Laplace noise on a number (pure DP)", Wants::kEpsilon,
+                               Neighbouring::kAny, "--value 342 --sensitivity 1 --epsilon 0.5", declare_number,
+                               run_laplace);
+  add_mechanism<NumberOptions>(*m, action, "gaussian", "Gaussian noise on a number", Wants::kEpsilonDelta,
+                               Neighbouring::kAny,
+                               "--value 72.5 --sensitivity 0.01 --epsilon 1 --delta 1e-5 --adjacency replace-one",
+                               declare_gaussian, run_gaussian);
+  add_mechanism<NumberOptions>(*m, action, "geometric", "Whole noise on a count (pure DP)", Wants::kEpsilon,
+                               Neighbouring::kAny, "--value 342 --sensitivity 1 --epsilon 0.5", declare_number,
+                               run_geometric);
 
-  add_command<DataOptions>(*m, action, "sum", "Sum of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
-                           Neighbouring::kAny, "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data,
-                           run_sum);
-  add_command<DataOptions>(*m, action, "mean", "Mean of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
-                           Neighbouring::kAny,
-                           "--input ages.txt --lower 0 --upper 100 --epsilon 1 --delta 1e-6 --adjacency replace-one",
-                           declare_data, run_mean);
-  add_command<DataOptions>(*m, action, "quantile", "Median or other quantile of bounded numbers from a file",
-                           Wants::kEpsilon, Neighbouring::kAny,
-                           "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile,
-                           run_quantile);
+  add_mechanism<DataOptions>(*m, action, "sum", "Sum of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
+                             Neighbouring::kAny, "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data,
+                             run_sum);
+  add_mechanism<DataOptions>(*m, action, "mean", "Mean of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
+                             Neighbouring::kAny,
+                             "--input ages.txt --lower 0 --upper 100 --epsilon 1 --delta 1e-6 --adjacency replace-one",
+                             declare_data, run_mean);
+  add_mechanism<DataOptions>(*m, action, "quantile", "Median or other quantile of bounded numbers from a file",
+                             Wants::kEpsilon, Neighbouring::kAny,
+                             "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile,
+                             run_quantile);
 
   for (SelectionRule rule : {SelectionRule::kExponential, SelectionRule::kPermuteAndFlip, SelectionRule::kNoisyMax}) {
-    add_command<SelectionCommandOptions>(
-        *m, action, std::string(name_of(rule)).c_str(), "Choose the best candidate, or the top k", Wants::kEpsilon,
+    add_mechanism<SelectionCommandOptions>(
+        *m, action, std::string(name_of(rule)), "Choose the best candidate, or the top k", Wants::kEpsilon,
         Neighbouring::kAny, "--scores drama=42000,comedy=38000,action=31000 --sensitivity 1 --monotonic --epsilon 1",
         declare_selection, [rule](const SelectionCommandOptions& o) { return run_selection(rule, o); });
   }
-  add_command<ThresholdOptions>(*m, action, "above-threshold", "Which of many answers are large (sparse vector)",
-                                Wants::kEpsilon, Neighbouring::kAny,
-                                "--values 12,80,500,7 --threshold 300 --sensitivity 1 --epsilon 1", declare_threshold,
-                                run_threshold);
-  add_command<ResponseOptions>(*m, action, "randomized-response", "Report one's own category, true or not (local DP)",
-                               Wants::kEpsilon, Neighbouring::kFixed, "--value 3 --categories 5 --epsilon 1",
-                               declare_response, run_response);
+  add_mechanism<ThresholdOptions>(*m, action, "above-threshold", "Which of many answers are large (sparse vector)",
+                                  Wants::kEpsilon, Neighbouring::kAny,
+                                  "--values 12,80,500,7 --threshold 300 --sensitivity 1 --epsilon 1", declare_threshold,
+                                  run_threshold);
+  add_mechanism<ResponseOptions>(*m, action, "randomized-response", "Report one's own category, true or not (local DP)",
+                                 Wants::kEpsilon, Neighbouring::kFixed, "--value 3 --categories 5 --epsilon 1",
+                                 declare_response, run_response);
 
-  add_command<CountsOptions>(
+  add_mechanism<CountsOptions>(
       *m, action, "histogram", "Counts over fixed bins", Wants::kEpsilonOptionalDelta, Neighbouring::kAny,
       "--counts low=12000,medium=35000,high=28000,very_high=5000 --epsilon 1", declare_histogram, run_histogram);
-  add_command<CountsOptions>(*m, action, "partition-selection", "Which groups are large enough to be named",
-                             Wants::kEpsilonDelta, Neighbouring::kFixed,
-                             "--counts flu=900,gout=40,kuru=1 --epsilon 1 --delta 1e-6", declare_partitions,
-                             run_partitions);
-  add_command<CountsOptions>(*m, action, "tree-count", "A running total after every step of a stream",
-                             Wants::kEpsilonOptionalDelta, Neighbouring::kAny,
-                             "--values 3,0,5,2 --steps 365 --epsilon 1", declare_tree, run_tree);
+  add_mechanism<CountsOptions>(*m, action, "partition-selection", "Which groups are large enough to be named",
+                               Wants::kEpsilonDelta, Neighbouring::kFixed,
+                               "--counts flu=900,gout=40,kuru=1 --epsilon 1 --delta 1e-6", declare_partitions,
+                               run_partitions);
+  add_mechanism<CountsOptions>(*m, action, "tree-count", "A running total after every step of a stream",
+                               Wants::kEpsilonOptionalDelta, Neighbouring::kAny,
+                               "--values 3,0,5,2 --steps 365 --epsilon 1", declare_tree, run_tree);
 }
 
 }  // namespace noisefloor::cli

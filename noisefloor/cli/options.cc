@@ -6,6 +6,20 @@
 
 namespace noisefloor::cli {
 
+void add_adjacency_option(CLI::App& command, std::string& adjacency) {
+  command.add_option("--adjacency", adjacency, "Neighbours differ by: add-remove or replace-one")
+      ->type_name("A")
+      ->capture_default_str()
+      ->group("Privacy");
+}
+
+void add_unit_option(CLI::App& command, std::string& unit) {
+  command.add_option("--unit", unit, "Whose data is protected: row or person")
+      ->type_name("U")
+      ->capture_default_str()
+      ->group("Privacy");
+}
+
 void PrivacyOptions::add_to(CLI::App& command, Wants wants, Neighbouring neighbouring) {
   command.add_option("--epsilon", epsilon, "Privacy parameter, above 0")->required()->type_name("E")->group("Privacy");
   if (wants != Wants::kEpsilon) {
@@ -16,15 +30,9 @@ void PrivacyOptions::add_to(CLI::App& command, Wants wants, Neighbouring neighbo
     option->type_name("D")->group("Privacy");
     if (wants == Wants::kEpsilonDelta) option->required();
   }
-  command.add_option("--unit", unit, "Whose data is protected: row or person")
-      ->type_name("U")
-      ->capture_default_str()
-      ->group("Privacy");
+  add_unit_option(command, unit);
   if (neighbouring == Neighbouring::kAny) {
-    command.add_option("--adjacency", adjacency, "Neighbours differ by: add-remove or replace-one")
-        ->type_name("A")
-        ->capture_default_str()
-        ->group("Privacy");
+    add_adjacency_option(command, adjacency);
     command.add_option("--rows-per-unit", rows_per_unit, "Rows that one person contributes at most")
         ->type_name("N")
         ->capture_default_str()

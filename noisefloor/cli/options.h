@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
@@ -19,6 +21,22 @@ struct Action {
   std::function<Result<Report>()> run;
   bool json = false;
 };
+
+// Adds the command NAME below `parent`: `declare` binds its options, and `run` gets them once they are parsed.
+template <class Options, class Declare, class Run>
+void add_command(CLI::App& parent, Action& action, const std::string& name, const char* description,
+                 const char* example, const Declare& declare, Run run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = parent.add_subcommand(name, description);
+  declare(*command, *options);
+  command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
+  command->footer("Example:\n  noisefloor " + parent.get_name() + " " + name + " " + example);
+  command->callback(
+      [&action, options, run = std::move(run)] { action.run = [options, run] { return run(*options); }; });
+}
+
+void add_adjacency_option(CLI::App& command, std::string& adjacency);
+void add_unit_option(CLI::App& command, std::string& unit);
 
 struct PrivacyOptions {
   std::string epsilon;
