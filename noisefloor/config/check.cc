@@ -163,7 +163,7 @@ class Composition {
 
  private:
   [[nodiscard]] Result<Interval> compose(const DpEvent& all) const {
-    if (pipeline_.budget.rule.value == BudgetRule::kBasic) {
+    if (pipeline_.budget.rule.value == Rule::kBasic) {
       NF_TRY(const double sum, basic_epsilon(pipeline_, assessment_.runs));
       return Interval{0, sum};  // what the rule charges; how loose it is, is not known
     }
@@ -200,7 +200,7 @@ class Composition {
     const double total = pipeline_.budget.epsilon.value->value();
     const Delta delta = *pipeline_.budget.delta;
     const Adjacency adjacency = pipeline_.budget.neighbours();
-    if (pipeline_.budget.rule.value == BudgetRule::kBasic) return any;
+    if (pipeline_.budget.rule.value == Rule::kBasic) return any;
     const std::vector<DpEvent> others(events_.begin(), events_.end() - 1);
     const EventByNoise by_noise = event_by_noise(pipeline_, last);
     if (by_noise && only_gaussian(ComposedEvent{events_})) {

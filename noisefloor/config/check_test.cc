@@ -422,9 +422,12 @@ TEST(Check, ComposesTighterThanSums) {
     text += "[[run]]\ntechnique = \"synthetic\"\nbounds = \"public\"\nepsilon = 0.5\ndelta = 1e-7\n";
   }
   const Assessment plan = assess_text(kBase + text);
+  const Assessment planned = assess_text(kBudget + "rule = \"planned\"\n" + kData + text);
   ASSERT_TRUE(plan.composed.has_value());
   EXPECT_LE(plan.composed->upper, 1.4);
   EXPECT_GT(plan.composed->lower, 1.2);
+  ASSERT_TRUE(planned.composed.has_value());
+  EXPECT_EQ(planned.composed->upper, plan.composed->upper) << "it is the default";
   const Assessment basic = assess_text(kBudget + "rule = \"basic\"\n" + kData + text);
   ASSERT_TRUE(basic.composed.has_value());
   EXPECT_NEAR(basic.composed->upper, 1.4, 1e-5) << "a pure query costs a little less at its share of delta";

@@ -41,7 +41,6 @@ constexpr Names<BoundsSource, 3> kBounds{
 constexpr Names<Tuning, 3> kTunings{{{"every-trial", Tuning::kEveryTrial},
                                      {"repeat-and-select", Tuning::kRepeatAndSelect},
                                      {"public-data", Tuning::kPublicData}}};
-constexpr Names<BudgetRule, 2> kRules{{{"plan", BudgetRule::kPlan}, {"basic", BudgetRule::kBasic}}};
 
 // Enumerations of other folders bring their own names.
 template <class E, class... Values>
@@ -56,7 +55,7 @@ void read_budget(const toml::table& table, Budget& budget, bool& readable, Findi
   reader.quantity("delta", budget.delta);
   reader.choice("adjacency", names_of<Adjacency>(Adjacency::kAddRemove, Adjacency::kReplaceOne), budget.adjacency);
   reader.choice("unit", names_of<PrivacyUnit>(PrivacyUnit::kRow, PrivacyUnit::kPerson), budget.unit);
-  reader.choice("rule", kRules, budget.rule);
+  reader.choice("rule", names_of<Rule>(Rule::kPlanned, Rule::kBasic), budget.rule);
   reader.finish();
   readable = readable && reader.good();
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "noisefloor/accounting/comparison.h"
+#include "noisefloor/accounting/rule.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/config/finding.h"
 
@@ -50,8 +51,6 @@ enum class BoundsSource : std::uint8_t { kPublic, kPrivate, kData };
 // How tuning is paid for: every trial, the best of a secret random number of trials, or not at all as the data are
 // public.
 enum class Tuning : std::uint8_t { kEveryTrial, kRepeatAndSelect, kPublicData };
-// How runs add up: a plan that is fixed beforehand (the law of the privacy loss), or sums of ε and δ.
-enum class BudgetRule : std::uint8_t { kPlan, kBasic };
 
 [[nodiscard]] std::string_view name_of(Technique technique);  // "dp-sgd", …
 
@@ -61,7 +60,7 @@ struct Budget {
   Located<Delta> delta;
   Located<Adjacency> adjacency;
   Located<PrivacyUnit> unit;
-  Located<BudgetRule> rule;
+  Located<Rule> rule;  // planned or basic
 
   [[nodiscard]] Adjacency neighbours() const { return adjacency.value.value_or(Adjacency::kAddRemove); }
   [[nodiscard]] PrivacyUnit protects() const { return unit.value.value_or(PrivacyUnit::kRow); }

@@ -89,6 +89,8 @@ TEST(PipelineText, UnknownNamesAreErrorsWithTheNearestOne) {
   expect_finding(replaced(kText, "name = \"two", "nmae = \"two"), "unknown_key", {1, 1}, "nmae", "'name'");
   expect_finding(replaced(kText, "\"dp-sgd\"", "\"dp_sgd\""), "unknown_value", {13, 27}, "dp_sgd", "'dp-sgd'");
   expect_finding(replaced(kText, "replace-one", "swap"), "unknown_value", {6, 13}, "swap", "add-remove, replace-one");
+  expect_finding(replaced(kText, "adjacency = \"replace-one\"", "rule = \"rdp\""), "unknown_value", {6, 8}, "rdp",
+                 "planned, basic");
   expect_finding(kText + "accountant = \"magic\"\n", "unknown_value", {24, 14}, "magic", "pld");
 }
 

@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
-
-constexpr std::array kRules = {Rule::kPlanned, Rule::kZcdp, Rule::kRdp, Rule::kApproxDp, Rule::kBasic};
 
 // The number of bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
 std::size_t character_bytes(std::string_view text) {
@@ -32,29 +28,6 @@ std::size_t character_bytes(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view name_of(Rule rule) {
-  switch (rule) {
-    case Rule::kPlanned:
-      return "planned";
-    case Rule::kZcdp:
-      return "zcdp";
-    case Rule::kRdp:
-      return "rdp";
-    case Rule::kApproxDp:
-      return "approx-dp";
-    case Rule::kBasic:
-      return "basic";
-  }
-  NF_UNREACHABLE("a rule outside the closed list");
-}
-
-Result<Rule> parse_rule(std::string_view text) {
-  for (Rule rule : kRules) {
-    if (name_of(rule) == text) return rule;
-  }
-  return invalid_argument(fmt::format("rule must be planned, zcdp, rdp, approx-dp or basic; got {}", shown(text)));
-}
 
 Result<void> check_name(std::string_view what, std::string_view text) {
   if (text.empty()) return invalid_argument(fmt::format("{} must not be empty", what));

@@ -1,12 +1,7 @@
 // What a budget promises, and what a use of it costs: the vocabulary of the ledger.
 //
-// A budget is a total (ε, δ) for one kind of neighbours and one privacy unit, with a rule for adding up costs:
-//   planned     every use is fixed when the budget is made; all of them together are composed by their privacy losses,
-//               and the budget exists only if the certified ε of the whole is within the total. The tightest.
-//   zcdp, rdp   uses may be chosen after looking at earlier answers: a privacy filter over ρ, or over Rényi divergences
-//               at fixed orders.
-//   approx-dp   the same for uses that state (ε, δ), at the rate of advanced composition.
-//   basic       ε and δ add up. Nothing is assumed, and for few uses it is the best of the adaptive rules.
+// A budget is a total (ε, δ) for one kind of neighbours and one privacy unit, with a rule for adding up costs. A planned
+// one exists only if the certified ε of the whole plan is within the total.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +10,12 @@
 #include <string_view>
 #include <vector>
 
+#include "noisefloor/accounting/rule.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
 
 namespace noisefloor {
-
-enum class Rule : std::uint8_t { kPlanned, kZcdp, kRdp, kApproxDp, kBasic };
-
-[[nodiscard]] std::string_view name_of(Rule rule);  // "planned", "zcdp", "rdp", "approx-dp", "basic"
-[[nodiscard]] Result<Rule> parse_rule(std::string_view text);
 
 // One use that was fixed in advance, up to `times` times.
 struct PlanItem {
