@@ -20,15 +20,6 @@ constexpr std::size_t kPiece = std::size_t{256} << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
 constexpr int kGzipOnly = 15 + 16;  // of zlib: the largest window, in a gzip wrapper
 
-// A path may hold anything; an error is one line.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) c = '?';
-  }
-  return text;
-}
-
 Error cannot_read(const std::string& name, int code) {
   return io_error(fmt::format("{} could not be read: {}", name, std::strerror(code)));
 }
@@ -74,7 +65,7 @@ class Stored {
 
 class ByteSource::Unpacker {
  public:
-  Unpacker(std::string name, Stored stored) : name_(one_line(std::move(name))), stored_(std::move(stored)) {}
+  Unpacker(const std::string& name, Stored stored) : name_(one_line(name)), stored_(std::move(stored)) {}
   Unpacker(const Unpacker&) = delete;
   Unpacker& operator=(const Unpacker&) = delete;
   Unpacker(Unpacker&&) = delete;
@@ -185,9 +176,9 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   return ByteSource(std::move(unpacker));
 }
 
-Result<ByteSource> ByteSource::of(std::string name, std::string bytes, std::size_t piece) {
+Result<ByteSource> ByteSource::of(const std::string& name, std::string bytes, std::size_t piece) {
   NF_CHECK(piece > 0, "pieces of no bytes never end");
-  auto unpacker = std::make_unique<Unpacker>(std::move(name), Stored(std::move(bytes), piece));
+  auto unpacker = std::make_unique<Unpacker>(name, Stored(std::move(bytes), piece));
   NF_TRY_VOID(unpacker->start());
   return ByteSource(std::move(unpacker));
 }
@@ -211,12 +202,21 @@ Result<bool> Window::more() {
   return got > 0;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line(text);
+  for (char& c : line) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code < 0x20 || code == 0x7f) c = '?';
+  }
+  return line;
+}
+
 Error error_at_line(std::string_view name, std::uint64_t line, std::string_view what) {
-  return input_data_error(fmt::format("{}:{}: {}", name, line, what));
+  return input_data_error(one_line(fmt::format("{}:{}: {}", name, line, what)));
 }
 
 Error error_at_byte(std::string_view name, std::uint64_t byte, std::string_view what) {
-  return input_data_error(fmt::format("{}: at byte {}: {}", name, byte, what));
+  return input_data_error(one_line(fmt::format("{}: at byte {}: {}", name, byte, what)));
 }
 
 }  // namespace noisefloor

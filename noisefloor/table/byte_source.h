@@ -23,7 +23,7 @@ class ByteSource {
 
   // Bytes that are there already, handed out in pieces of at most `piece`: for tests of what happens at the seams. `name`
   // stands for the path in errors.
-  [[nodiscard]] static Result<ByteSource> of(std::string name, std::string bytes, std::size_t piece = 65536);
+  [[nodiscard]] static Result<ByteSource> of(const std::string& name, std::string bytes, std::size_t piece = 65536);
 
   ByteSource(ByteSource&&) noexcept;
   ByteSource& operator=(ByteSource&&) noexcept;
@@ -65,6 +65,9 @@ class Window {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
 };
+
+// Names and paths may hold anything; an error is one line. Control characters become '?'.
+[[nodiscard]] std::string one_line(std::string_view text);
 
 // Input-data errors: "train.csv:17: what", "images.gz: at byte 16: what".
 [[nodiscard]] Error error_at_line(std::string_view name, std::uint64_t line, std::string_view what);
