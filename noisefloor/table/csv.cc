@@ -1,0 +1,201 @@
+#include "noisefloor/table/csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace noisefloor {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kNul = "a NUL byte; save the table as UTF-8 text";
+constexpr std::string_view kStrayQuote =
+    "a quote inside a cell; put the whole cell in quotes and double the ones that it holds";
+constexpr std::string_view kStrayReturn =
+    "a carriage return that no line feed follows; end lines with LF or CRLF, and quote cells with line breaks";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+CsvReader::CsvReader(ByteSource source, const CsvFormat& format) : window_(std::move(source)), format_(format) {}
+
+Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
+  if (std::string_view("\"\r\n\0", 4).find(format.separator) != std::string_view::npos) {
+    return invalid_argument("the separator of a CSV file must be neither a quote nor a line break nor NUL");
+  }
+  CsvReader reader(std::move(source), format);
+  NF_TRY_VOID(reader.skip_byte_order_mark());
+  NF_TRY(const bool found, reader.read_record());
+  if (!found) return reader.error("the file is empty; its first line must name the columns");
+  std::map<std::string_view, std::size_t> places;
+  for (std::string_view name : reader.cells_) {
+    const auto [place, is_new] = places.emplace(name, places.size() + 1);
+    if (!is_new) {
+      return reader.error(fmt::format("columns {} and {} have the same name; the first line must name each column once",
+                                      place->second, places.size() + 1));
+    }
+  }
+  reader.header_.assign(reader.cells_.begin(), reader.cells_.end());
+  return reader;
+}
+
+Result<bool> CsvReader::next() {
+  NF_TRY(const bool found, read_record());
+  if (found && cells_.size() != header_.size()) {
+    return error(
+        fmt::format("expected {} cells, as in the first line; put cells with separators in quotes, and leave no "
+                    "line empty",
+                    header_.size()));
+  }
+  return found;
+}
+
+Result<void> CsvReader::skip_byte_order_mark() {
+  while (window_.text().size() < kByteOrderMark.size()) {
+    NF_TRY(const bool more, window_.more());
+    if (!more) return success();
+  }
+  if (window_.text().starts_with(kByteOrderMark)) window_.drop(kByteOrderMark.size());
+  return success();
+}
+
+Result<bool> CsvReader::read_record() {
+  window_.drop(length_);
+  length_ = 0;
+  at_ = 0;
+  state_ = State::kCellStart;
+  record_line_ = line_;
+  raw_.clear();
+  while (state_ != State::kDone) {
+    NF_TRY_VOID(scan());
+    if (at_ > format_.max_record_bytes) {
+      return error(fmt::format("a record of more than {} bytes; is there a quote that is never closed?",
+                               format_.max_record_bytes));
+    }
+    if (state_ == State::kDone) break;
+    NF_TRY(const bool more, window_.more());
+    if (more) continue;
+    if (at_ == 0) return false;
+    NF_TRY_VOID(scan_end());
+  }
+  unquote();
+  return true;
+}
+
+// Goes through what is there of the record, and stops at its end or at the end of the window.
+Result<void> CsvReader::scan() {
+  const std::string_view text = window_.text();
+  const char separator = format_.separator;
+  while (at_ < text.size() && state_ != State::kDone) {
+    // The long stretches: within a cell nothing happens.
+    std::size_t at = at_;
+    if (state_ == State::kPlain) {
+      const auto plain = [&](char c) { return c != separator && c != '\n' && c != '\r' && c != '"' && c != '\0'; };
+      while (at < text.size() && plain(text[at])) ++at;
+    } else if (state_ == State::kQuoted) {
+      while (at < text.size() && text[at] != '"' && text[at] != '\n' && text[at] != '\0') ++at;
+    }
+    at_ = at;
+    if (at_ == text.size()) break;
+    NF_TRY_VOID(scan_special(text[at_]));
+    ++at_;
+  }
+  return success();
+}
+
+// One character where something may happen.
+Result<void> CsvReader::scan_special(char c) {
+  if (c == '\0') return error_here(kNul);
+  switch (state_) {
+    case State::kCellStart:
+      if (c == '"') {
+        begin_cell(at_ + 1, true);
+        quote_line_ = line_;
+        state_ = State::kQuoted;
+        return success();
+      }
+      begin_cell(at_, false);
+      state_ = State::kPlain;
+      break;
+    case State::kPlain:
+      break;
+    case State::kQuoted:
+      if (c == '\n') ++line_;
+      if (c == '"') {
+        end_cell(at_);
+        state_ = State::kQuote;
+      }
+      return success();
+    case State::kQuote:
+      // The quote before this character closes the cell, or it is the first of two.
+      if (c == '"') {
+        raw_.back().doubled = true;
+        state_ = State::kQuoted;
+        return success();
+      }
+      if (c != format_.separator && c != '\r' && c != '\n') return error_here(kStrayQuote);
+      break;
+    case State::kReturn:
+      if (c != '\n') return error_here(kStrayReturn);
+      end_record(at_ + 1);
+      return success();
+    case State::kDone:
+      return success();
+  }
+  // In a cell without quotes, or behind one with quotes.
+  if (c == '"') return error_here(kStrayQuote);
+  const bool ends = c == format_.separator || c == '\r' || c == '\n';
+  if (!ends) return success();
+  if (state_ == State::kPlain) end_cell(at_);
+  if (c == format_.separator) state_ = State::kCellStart;
+  if (c == '\r') state_ = State::kReturn;
+  if (c == '\n') end_record(at_ + 1);
+  return success();
+}
+
+// The file ends within the record.
+Result<void> CsvReader::scan_end() {
+  if (state_ == State::kQuoted) {
+    return error_at_line(window_.name(), quote_line_, "a quote that is never closed; double the quotes within cells");
+  }
+  if (state_ == State::kReturn) return error_here(kStrayReturn);
+  if (state_ == State::kCellStart) begin_cell(at_, false);
+  if (state_ == State::kPlain) end_cell(at_);
+  end_record(at_);
+  return success();
+}
+
+void CsvReader::end_record(std::size_t length) {
+  length_ = length;
+  ++line_;
+  state_ = State::kDone;
+}
+
+// Cells as they are meant. Doubled quotes are made single where they stand.
+void CsvReader::unquote() {
+  char* base = window_.bytes().data();
+  cells_.clear();
+  for (const RawCell& cell : raw_) {
+    char* const begin = base + cell.begin;
+    char* end = base + cell.end;
+    if (cell.doubled) {
+      char* out = begin;
+      for (const char* in = begin; in != end; ++in) {
+        *out++ = *in;
+        if (*in == '"') ++in;
+      }
+      end = out;
+    }
+    const std::string_view text(begin, static_cast<std::size_t>(end - begin));
+    cells_.push_back(format_.trim && !cell.quoted ? trimmed(text) : text);
+  }
+}
+
+}  // namespace noisefloor

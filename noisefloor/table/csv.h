@@ -1,0 +1,85 @@
+// Comma-separated values as RFC 4180 has them, record by record.
+//
+// Guarantee:     a record is what stands in the file, or an error: nothing is guessed, skipped or repaired. Every record
+//                has as many cells as the header. Memory is bounded by the longest record that the format allows.
+//                Errors name file, line and what was expected, and nothing that the file holds: not even a name in its
+//                header, which in a file without one is the first record.
+// Implements:    RFC 4180: cells in quotes may hold separators, quotes (doubled) and line breaks; lines end with LF or
+//                CRLF, the last one with or without. A byte order mark of UTF-8 at the start is dropped.
+// Thread safety: a reader is used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/table/byte_source.h"
+
+namespace noisefloor {
+
+inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
+
+struct CsvFormat {
+  char separator = ',';
+  bool trim = false;  // drops spaces and tabs around cells that are not in quotes
+  std::size_t max_record_bytes = kMaxRecordBytes;
+};
+
+class CsvReader {
+ public:
+  // Reads the header. Its names are distinct.
+  [[nodiscard]] static Result<CsvReader> open(ByteSource source, const CsvFormat& format = {});
+
+  [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
+
+  // Goes to the next record. False at the end.
+  [[nodiscard]] Result<bool> next();
+
+  // Of the record, without quotes. Valid until next().
+  [[nodiscard]] std::span<const std::string_view> cells() const { return cells_; }
+
+  // "FILE:LINE: what", for the line where the record begins.
+  [[nodiscard]] Error error(std::string_view what) const { return error_at_line(window_.name(), record_line_, what); }
+
+ private:
+  struct RawCell {
+    std::size_t begin;
+    std::size_t end;
+    bool quoted;
+    bool doubled;  // holds quotes that stand for one each
+  };
+  enum class State : std::uint8_t { kCellStart, kPlain, kQuoted, kQuote, kReturn, kDone };
+
+  CsvReader(ByteSource source, const CsvFormat& format);
+
+  [[nodiscard]] Result<void> skip_byte_order_mark();
+  [[nodiscard]] Result<bool> read_record();
+  [[nodiscard]] Result<void> scan();
+  [[nodiscard]] Result<void> scan_special(char c);
+  [[nodiscard]] Result<void> scan_end();
+  void begin_cell(std::size_t begin, bool quoted) { raw_.push_back({begin, begin, quoted, false}); }
+  void end_cell(std::size_t end) { raw_.back().end = end; }
+  void end_record(std::size_t length);
+  void unquote();
+  [[nodiscard]] Error error_here(std::string_view what) const { return error_at_line(window_.name(), line_, what); }
+
+  Window window_;
+  CsvFormat format_;
+  std::vector<std::string> header_;
+
+  // The record, as places in the window.
+  State state_ = State::kCellStart;
+  std::size_t at_ = 0;
+  std::size_t length_ = 0;
+  std::uint64_t line_ = 1;
+  std::uint64_t record_line_ = 1;
+  std::uint64_t quote_line_ = 1;
+  std::vector<RawCell> raw_;
+  std::vector<std::string_view> cells_;
+};
+
+}  // namespace noisefloor
