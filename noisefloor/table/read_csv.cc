@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "noisefloor/table/schema.h"
+#include "noisefloor/table/text_index.h"
+
+namespace noisefloor {
+namespace {
+
+using table_internal::TextIndex;
+
+// A column of the schema and its place in the file. The encoders are what the schema says, made ready for many records.
+struct Numeric {
+  const NumericColumn* column;
+};
+struct Categorical {
+  TextIndex values;
+  std::size_t width;
+  bool other;
+};
+struct Encoder {
+  std::size_t cell;
+  std::variant<Numeric, Categorical> kind;
+};
+
+Result<std::size_t> cell_of(const CsvReader& reader, const std::string& name) {
+  const auto& header = reader.header();
+  const auto found = std::find(header.begin(), header.end(), name);
+  if (found == header.end()) {
+    return reader.error(fmt::format("the first line names no column '{}'; add it, or take it out of the schema", name));
+  }
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+class TableReader {
+ public:
+  TableReader(CsvReader reader, const Schema& schema) : reader_(std::move(reader)), schema_(schema) {}
+
+  Result<Dataset> read() {
+    for (const FeatureColumn& column : schema_.features) {
+      NF_TRY_VOID(std::visit([&](const auto& c) { return add_encoder(c); }, column));
+    }
+    NF_TRY(outcome_, std::visit([&](const auto& c) { return cell_of(reader_, c.name); }, schema_.outcome));
+    data_.shape = {schema_.dimension()};
+    if (const auto* label = std::get_if<LabelColumn>(&schema_.outcome)) {
+      classes_.emplace(label->classes);
+      data_.classes = static_cast<std::int32_t>(label->classes.size());
+    }
+    while (true) {
+      NF_TRY(const bool found, reader_.next());
+      if (!found) break;
+      NF_TRY_VOID(add_record());
+    }
+    if (data_.rows == 0) return reader_.error("the table holds no records");
+    return std::move(data_);
+  }
+
+ private:
+  Result<void> add_encoder(const NumericColumn& column) {
+    NF_TRY(const std::size_t cell, cell_of(reader_, column.name));
+    encoders_.push_back({cell, Numeric{&column}});
+    return success();
+  }
+
+  Result<void> add_encoder(const CategoricalColumn& column) {
+    NF_TRY(const std::size_t cell, cell_of(reader_, column.name));
+    const bool other = column.unlisted == Unlisted::kOther;
+    encoders_.push_back({cell, Categorical{TextIndex(column.values), column.values.size() + (other ? 1 : 0), other}});
+    return success();
+  }
+
+  Result<void> add_record() {
+    const std::size_t begin = data_.features.size();
+    data_.features.resize(begin + data_.shape.front());
+    float* out = data_.features.data() + begin;
+    for (const Encoder& encoder : encoders_) {
+      const std::string_view cell = reader_.cells()[encoder.cell];
+      if (const auto* numeric = std::get_if<Numeric>(&encoder.kind)) {
+        NF_TRY(*out, number(*numeric->column, cell));
+        ++out;
+      } else {
+        const auto& categorical = std::get<Categorical>(encoder.kind);
+        if (const auto place = categorical.values.find(cell)) {
+          out[*place] = 1;
+        } else if (categorical.other) {
+          out[categorical.width - 1] = 1;
+        }
+        out += categorical.width;
+      }
+    }
+    ++data_.rows;
+    return add_outcome(reader_.cells()[outcome_]);
+  }
+
+  [[nodiscard]] Result<float> number(const NumericColumn& column, std::string_view cell) const {
+    if (is_missing(cell)) {
+      if (!column.missing) {
+        return reader_.error(fmt::format(
+            "column '{}' must hold a decimal number; the schema states no constant for missing values there",
+            column.name));
+      }
+      return clamp_and_scale(*column.missing, column.lower, column.upper, column.scaling);
+    }
+    const std::optional<double> value = parse_decimal(cell);
+    if (!value) {
+      return reader_.error(
+          fmt::format("column '{}' must hold a decimal number, such as -1.5, or a text that the schema "
+                      "lists for missing values",
+                      column.name));
+    }
+    return clamp_and_scale(*value, column.lower, column.upper, column.scaling);
+  }
+
+  Result<void> add_outcome(std::string_view cell) {
+    if (classes_) {
+      const std::optional<std::size_t> label = classes_->find(cell);
+      if (!label) {
+        return reader_.error(fmt::format("label column '{}' must hold one of the {} classes that the schema lists",
+                                         std::get<LabelColumn>(schema_.outcome).name, data_.classes));
+      }
+      data_.labels.push_back(static_cast<std::int32_t>(*label));
+      return success();
+    }
+    const auto& target = std::get<TargetColumn>(schema_.outcome);
+    const std::optional<double> value = is_missing(cell) ? std::nullopt : parse_decimal(cell);
+    if (!value) {
+      return reader_.error(
+          fmt::format("target column '{}' must hold a decimal number, such as -1.5, in every record", target.name));
+    }
+    data_.targets.push_back(clamp_and_scale(*value, target.lower, target.upper, Scaling::kNone));
+    return success();
+  }
+
+  [[nodiscard]] bool is_missing(std::string_view cell) const {
+    return std::find(schema_.missing.begin(), schema_.missing.end(), cell) != schema_.missing.end();
+  }
+
+  CsvReader reader_;
+  const Schema& schema_;
+  std::vector<Encoder> encoders_;
+  std::size_t outcome_ = 0;
+  std::optional<TextIndex> classes_;
+  Dataset data_;
+};
+
+}  // namespace
+
+Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format) {
+  NF_TRY_VOID(check_schema(schema));
+  NF_TRY(ByteSource source, ByteSource::open(path));
+  return read_csv(std::move(source), schema, format);
+}
+
+Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format) {
+  NF_TRY_VOID(check_schema(schema));
+  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format));
+  return TableReader(std::move(reader), schema).read();
+}
+
+}  // namespace noisefloor

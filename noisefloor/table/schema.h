@@ -1,0 +1,79 @@
+// What is public about the columns of a private table, and reading the table by it.
+//
+// Guarantee:     what an example looks like depends on its own record and the schema alone: bounds, categories and classes
+//                are stated and never taken from the data. Numbers beyond their bounds are clamped and categories that are
+//                not listed have a place, so that neither is an error. Errors name file, line and column, and no cell.
+// Requires:      that the schema was not made by looking at the private table.
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/table/csv.h"
+#include "noisefloor/table/dataset.h"
+#include "noisefloor/table/scaling.h"
+
+namespace noisefloor {
+
+// One feature.
+struct NumericColumn {
+  std::string name;
+  double lower = 0;
+  double upper = 0;
+  std::optional<double> missing = std::nullopt;  // stands for a missing value; without it such a cell is an error
+  Scaling scaling = Scaling::kSymmetric;
+};
+
+// What becomes of a text that is not among a column's values.
+enum class Unlisted : std::uint8_t {
+  kZeros,  // 0 in all features of the column
+  kOther,  // 1 in a feature of its own, the last one of the column
+};
+
+// One feature for each value: 1 where the cell holds it, and else 0.
+struct CategoricalColumn {
+  std::string name;
+  std::vector<std::string> values;
+  Unlisted unlisted = Unlisted::kZeros;
+};
+
+using FeatureColumn = std::variant<NumericColumn, CategoricalColumn>;
+
+// The class of an example is its text's place in `classes`. Another text is an error.
+struct LabelColumn {
+  std::string name;
+  std::vector<std::string> classes;
+};
+
+// A number to predict. It cannot be missing.
+struct TargetColumn {
+  std::string name;
+  double lower = 0;
+  double upper = 0;
+};
+
+struct Schema {
+  std::vector<FeatureColumn> features;  // in the order of the features of an example, which need not be the file's
+  std::variant<LabelColumn, TargetColumn> outcome;
+  std::vector<std::string> missing = {""};  // texts that mark a missing number, such as "?"
+
+  // Features of one example.
+  [[nodiscard]] std::size_t dimension() const;
+};
+
+// Refuses, as an invalid argument, what has no meaning: no features, bounds that are not lower < upper, a constant for
+// missing values that is out of bounds, a text or a column that is listed twice, fewer than 2 classes.
+[[nodiscard]] Result<void> check_schema(const Schema& schema);
+
+// Every record of a CSV file with a header, plain or compressed with gzip. Columns that the schema does not name are left
+// out. A table without records is an error.
+[[nodiscard]] Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format = {});
+[[nodiscard]] Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format = {});
+
+}  // namespace noisefloor
