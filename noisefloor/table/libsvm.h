@@ -1,0 +1,39 @@
+// Examples in the LIBSVM (svmlight) text format: a label, then index:value pairs with indices from 1, increasing. What is not
+// listed is 0. What follows a '#' is a comment.
+//
+// Guarantee:     an example depends on its own line and the options alone. Values beyond the bounds are clamped, never
+//                refused. Errors name file, line and what was expected, and nothing that the file holds.
+// Requires:      options that were not made by looking at the private data.
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/table/byte_source.h"
+#include "noisefloor/table/dataset.h"
+#include "noisefloor/table/scaling.h"
+
+namespace noisefloor {
+
+struct LibsvmOptions {
+  std::size_t dimension = 0;
+  // The class of an example is its label's place here. Numbers are compared as numbers: "1" is also "+1" and "1.0".
+  std::vector<std::string> classes;
+  // Of every value, also of those that are not listed.
+  double lower = 0;
+  double upper = 0;
+  Scaling scaling = Scaling::kNone;
+  // Then divides each example by its own Euclidean norm; one of zeros only stays as it is. Norms are 1 up to the rounding
+  // of floats.
+  bool normalise = false;
+  std::size_t max_line_bytes = std::size_t{16} << 20;
+};
+
+// Plain, or compressed with gzip. A file without examples is an error.
+[[nodiscard]] Result<Dataset> read_libsvm(const std::string& path, const LibsvmOptions& options);
+[[nodiscard]] Result<Dataset> read_libsvm(ByteSource source, const LibsvmOptions& options);
+
+}  // namespace noisefloor
