@@ -1,0 +1,37 @@
+// Which rows train, and which are kept for validation and test.
+//
+// Guarantee:     where a row goes depends on public things alone: its number, the seed and the sizes asked for. It is the
+//                same on every machine and for ever (a test holds values). By fractions each row is decided by itself, so
+//                that a row more at the end moves no other row, and neighbours under add-remove stay neighbours. By
+//                counts the number of rows decides too, and one row more can move another: under add-remove this is only
+//                for data whose number of rows is public.
+// Implements:    a row's key is a fixed one-to-one mixing of its number, keyed by the seed: the output function of SplitMix64
+//                (Steele, Lea, Flood 2014), twice. It is a public hash that spreads rows evenly, neither noise nor a
+//                secret: nothing private may rely on it. Noise, and which rows are in a batch, come from random/.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+// Numbers of rows, each row in one of the lists, increasing.
+struct Split {
+  std::vector<std::uint64_t> train;
+  std::vector<std::uint64_t> validation;
+  std::vector<std::uint64_t> test;
+
+  friend bool operator==(const Split&, const Split&) = default;
+};
+
+// About these fractions of the rows: a row is kept with its key below the fraction. Each is from 0 to 1, their sum below 1.
+[[nodiscard]] Result<Split> split_by_fraction(std::uint64_t rows, double validation, double test, std::uint64_t seed);
+
+// Exactly this many rows, those with the lowest keys. Their sum is below the number of rows.
+[[nodiscard]] Result<Split> split_by_count(std::uint64_t rows, std::uint64_t validation, std::uint64_t test,
+                                           std::uint64_t seed);
+
+}  // namespace noisefloor
