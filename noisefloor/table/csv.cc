@@ -94,6 +94,10 @@ Result<void> CsvReader::scan() {
   const std::string_view text = window_.text();
   const char separator = format_.separator;
   while (at_ < text.size() && state_ != State::kDone) {
+    if (state_ == State::kCellStart && text[at_] != '"') {
+      begin_cell(at_, false);
+      state_ = State::kPlain;
+    }
     // The long stretches: within a cell nothing happens.
     std::size_t at = at_;
     if (state_ == State::kPlain) {
@@ -104,7 +108,12 @@ Result<void> CsvReader::scan() {
     }
     at_ = at;
     if (at_ == text.size()) break;
-    NF_TRY_VOID(scan_special(text[at_]));
+    if (state_ == State::kPlain && text[at_] == separator) {
+      end_cell(at_);
+      state_ = State::kCellStart;
+    } else {
+      NF_TRY_VOID(scan_special(text[at_]));
+    }
     ++at_;
   }
   return success();
@@ -115,15 +124,10 @@ Result<void> CsvReader::scan_special(char c) {
   if (c == '\0') return error_here(kNul);
   switch (state_) {
     case State::kCellStart:
-      if (c == '"') {
-        begin_cell(at_ + 1, true);
-        quote_line_ = line_;
-        state_ = State::kQuoted;
-        return success();
-      }
-      begin_cell(at_, false);
-      state_ = State::kPlain;
-      break;
+      begin_cell(at_ + 1, true);
+      quote_line_ = line_;
+      state_ = State::kQuoted;
+      return success();
     case State::kPlain:
       break;
     case State::kQuoted:

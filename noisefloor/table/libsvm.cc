@@ -18,7 +18,6 @@ namespace {
 using table_internal::TextIndex;
 
 constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
-constexpr std::string_view kBlank = " \t\r";
 
 // Classes by their texts, and by their numbers if they are numbers.
 class LabelIndex {
@@ -53,12 +52,14 @@ class LabelIndex {
   std::map<double, std::size_t> numbers_;
 };
 
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 // Cuts the next word off `text`; empty at its end.
 std::string_view next_word(std::string_view& text) {
   std::size_t begin = 0;
-  while (begin < text.size() && kBlank.find(text[begin]) != std::string_view::npos) ++begin;
+  while (begin < text.size() && is_blank(text[begin])) ++begin;
   std::size_t end = begin;
-  while (end < text.size() && kBlank.find(text[end]) == std::string_view::npos) ++end;
+  while (end < text.size() && !is_blank(text[end])) ++end;
   const std::string_view word = text.substr(begin, end - begin);
   text.remove_prefix(end);
   return word;

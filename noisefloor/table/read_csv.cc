@@ -79,7 +79,10 @@ class TableReader {
     for (const Encoder& encoder : encoders_) {
       const std::string_view cell = reader_.cells()[encoder.cell];
       if (const auto* numeric = std::get_if<Numeric>(&encoder.kind)) {
-        NF_TRY(*out, number(*numeric->column, cell));
+        const NumericColumn& column = *numeric->column;
+        const std::optional<double> value = number(column, cell);
+        if (!value) return no_number(column, cell);
+        *out = clamp_and_scale(*value, column.lower, column.upper, column.scaling);
         ++out;
       } else {
         const auto& categorical = std::get<Categorical>(encoder.kind);
@@ -95,23 +98,21 @@ class TableReader {
     return add_outcome(reader_.cells()[outcome_]);
   }
 
-  [[nodiscard]] Result<float> number(const NumericColumn& column, std::string_view cell) const {
+  // Nothing if the cell holds no number and none stands for it.
+  [[nodiscard]] std::optional<double> number(const NumericColumn& column, std::string_view cell) const {
+    return is_missing(cell) ? column.missing : parse_decimal(cell);
+  }
+
+  [[nodiscard]] Error no_number(const NumericColumn& column, std::string_view cell) const {
     if (is_missing(cell)) {
-      if (!column.missing) {
-        return reader_.error(fmt::format(
-            "column '{}' must hold a decimal number; the schema states no constant for missing values there",
-            column.name));
-      }
-      return clamp_and_scale(*column.missing, column.lower, column.upper, column.scaling);
-    }
-    const std::optional<double> value = parse_decimal(cell);
-    if (!value) {
       return reader_.error(
-          fmt::format("column '{}' must hold a decimal number, such as -1.5, or a text that the schema "
-                      "lists for missing values",
+          fmt::format("column '{}' must hold a decimal number; the schema states no constant for missing values there",
                       column.name));
     }
-    return clamp_and_scale(*value, column.lower, column.upper, column.scaling);
+    return reader_.error(
+        fmt::format("column '{}' must hold a decimal number, such as -1.5, or a text that the schema "
+                    "lists for missing values",
+                    column.name));
   }
 
   Result<void> add_outcome(std::string_view cell) {

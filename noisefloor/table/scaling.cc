@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -13,6 +14,28 @@ namespace noisefloor {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// Digits with at most one point among them, few enough that whole number and power of ten are doubles: one division, and
+// its rounding, is that of the number itself (Clinger 1990).
+std::optional<double> parse_short(std::string_view digits) {
+  constexpr std::array<double, 16> kTens = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+  if (digits.size() >= kTens.size()) return std::nullopt;
+  std::size_t point = digits.size();
+  std::uint64_t whole = 0;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (is_digit(digits[i])) {
+      whole = whole * 10 + static_cast<std::uint64_t>(digits[i] - '0');
+    } else if (digits[i] == '.' && point == digits.size()) {
+      point = i;
+    } else {
+      return std::nullopt;
+    }
+  }
+  const std::size_t places = point == digits.size() ? 0 : digits.size() - point - 1;
+  if (digits.size() == 1 && point == 0) return std::nullopt;
+  return static_cast<double>(whole) / kTens[places];
+}
 
 // Of a number that no double holds: is it too large, or too small? The sign of its decimal exponent tells.
 bool is_large(std::string_view digits) {
@@ -47,6 +70,7 @@ std::optional<double> parse_decimal(std::string_view text) {
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   // Neither names such as "inf" nor a second sign.
   if (text.empty() || !(is_digit(text.front()) || text.front() == '.')) return std::nullopt;
+  if (const std::optional<double> value = parse_short(text)) return negative ? -*value : *value;
   double value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <string>
 
@@ -51,6 +54,18 @@ RC_GTEST_PROP(ParseDecimal, ReadsBackWhatWasPrinted, (double value)) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), "%.17g", value);
   RC_ASSERT(parse_decimal(text.data()) == value);
+}
+
+// Short numbers go another way, and must come to the same double.
+RC_GTEST_PROP(ParseDecimal, ShortNumbersAreExact, ()) {
+  std::string text = *rc::gen::container<std::string>(rc::gen::inRange('0', static_cast<char>('9' + 1)));
+  RC_PRE(!text.empty());
+  text.resize(std::min<std::size_t>(text.size(), 18));
+  text.insert(*rc::gen::inRange<std::size_t>(0, text.size() + 1), *rc::gen::element<std::string>(".", ""));
+  const std::optional<double> value = parse_decimal(text);
+  RC_ASSERT(value.has_value());
+  RC_ASSERT(*value == std::strtod(text.c_str(), nullptr));
+  RC_ASSERT(!parse_decimal(text + ".").has_value() || text.find('.') == std::string::npos);
 }
 
 TEST(Scaling, EndsAndMiddle) {
