@@ -118,6 +118,7 @@ class ByteSource::Unpacker {
     // Much above what callers ask for, and within zlib's counters.
     const std::size_t asked = std::min(into.size(), std::size_t{1} << 30);
     while (true) {
+      if (broken_) return damaged("the compressed data are damaged; copy the file again");
       if (held_.empty()) {
         NF_TRY(const bool more, hold_more());
         if (!more && ended_) return std::size_t{0};
@@ -132,10 +133,9 @@ class ByteSource::Unpacker {
       used_ += held_.size() - stream_.avail_in;
       held_ = held_.last(stream_.avail_in);
       ended_ = status == Z_STREAM_END;
-      // Z_BUF_ERROR: more bytes are needed.
-      if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
-        return damaged("the compressed data are damaged; copy the file again");
-      }
+      // Z_BUF_ERROR: more bytes are needed. What came before the damage goes out first, so that the size of the pieces
+      // makes no difference.
+      broken_ = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
       const std::size_t got = asked - stream_.avail_out;
       if (got > 0) return got;
     }
@@ -160,6 +160,7 @@ class ByteSource::Unpacker {
   std::uint64_t used_ = 0;
   bool packed_ = false;
   bool ended_ = false;
+  bool broken_ = false;
   z_stream stream_{};
 };
 
