@@ -185,7 +185,8 @@ class PlainInserts {
   PlainInserts& operator=(const PlainInserts&) = delete;
   ~PlainInserts() { PQfinish(connection_); }
   void insert() {
-    run(fmt::format("INSERT INTO plain VALUES ({}, '{}', '\\x{:064}')", ++count_, std::string(400, 'x'), count_));
+    ++count_;
+    run(fmt::format("INSERT INTO plain VALUES ({}, '{}', '\\x{:064}')", count_, std::string(400, 'x'), count_));
   }
 
  private:

@@ -194,7 +194,7 @@ class StatementChecker : public RunChecker {
 
   void sampler() {
     const bool all_data = schedule_.rate && schedule_.rate->value() == 1;
-    if (run_.sampler.value == BatchSampler::kShuffle && !all_data) {
+    if (run_.sampler.value == SamplerKind::kShuffle && !all_data) {
       const std::string by = run_.accountant.has() ? std::string(name_of(*run_.accountant)) : "pld";
       error("shuffle_not_poisson", run_.sampler.place,
             fmt::format("batches of a shuffled list with accountant {}: it amplifies for Poisson samples, and no valid "
@@ -202,7 +202,7 @@ class StatementChecker : public RunChecker {
                         by),
             R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one")");
     }
-    if (run_.sampler.value != BatchSampler::kFixedSize) return;
+    if (run_.sampler.value != SamplerKind::kFixedSize) return;
     if (pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
       error("fixed_size_add_remove", run_.sampler.place,
             "batches of fixed size under add-remove: neighbours have different numbers of rows, and no common law of "
@@ -241,7 +241,7 @@ class StatementChecker : public RunChecker {
             ((schedule_.population && *run_.batch_size > *schedule_.population) ||
              (!schedule_.population && pipeline_.budget.protects() == PrivacyUnit::kPerson))) ||
            (run_.clients.has() && run_.clients_per_round.has() && *run_.clients_per_round > *run_.clients) ||
-           (run_.sampler.value == BatchSampler::kFixedSize && !run_.batch_size.stated());
+           (run_.sampler.value == SamplerKind::kFixedSize && !run_.batch_size.stated());
   }
 
   void queries() {

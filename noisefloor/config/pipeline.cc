@@ -22,9 +22,8 @@ constexpr Names<Technique, 5> kTechniques{{{"dp-sgd", Technique::kDpSgd},
                                            {"federated", Technique::kFederated},
                                            {"secure-aggregation", Technique::kSecureAggregation},
                                            {"synthetic", Technique::kSynthetic}}};
-constexpr Names<BatchSampler, 3> kSamplers{{{"poisson", BatchSampler::kPoisson},
-                                            {"fixed-size", BatchSampler::kFixedSize},
-                                            {"shuffle", BatchSampler::kShuffle}}};
+constexpr Names<SamplerKind, 3> kSamplers{
+    {{"poisson", SamplerKind::kPoisson}, {"fixed-size", SamplerKind::kFixedSize}, {"shuffle", SamplerKind::kShuffle}}};
 constexpr Names<NoiseMechanism, 6> kMechanisms{{{"laplace", NoiseMechanism::kLaplace},
                                                 {"gaussian", NoiseMechanism::kGaussian},
                                                 {"geometric", NoiseMechanism::kGeometric},

@@ -36,7 +36,7 @@ struct Located {
 };
 
 enum class Technique : std::uint8_t { kDpSgd, kDpAggregation, kFederated, kSecureAggregation, kSynthetic };
-enum class BatchSampler : std::uint8_t { kPoisson, kFixedSize, kShuffle };
+enum class SamplerKind : std::uint8_t { kPoisson, kFixedSize, kShuffle };
 enum class NoiseMechanism : std::uint8_t {
   kLaplace,
   kGaussian,
@@ -92,7 +92,7 @@ struct Run {
   Located<SamplingRate> sample_rate;
   Located<Steps> steps;
   Located<double> epochs;
-  Located<BatchSampler> sampler;
+  Located<SamplerKind> sampler;
 
   // Federated
   Located<Contributors> clients;

@@ -101,11 +101,11 @@ Result<RunEvent> stated_bound(const Pipeline& pipeline, const Run& run) {
 Result<RunEvent> event_of_iterations(const Pipeline& pipeline, const Run& run) {
   const Schedule schedule = schedule_of(pipeline, run);
   const bool all_data = schedule.rate && schedule.rate->value() == 1;
-  const BatchSampler sampler = run.sampler.value.value_or(BatchSampler::kPoisson);
-  if (sampler == BatchSampler::kShuffle && !all_data) {
+  const SamplerKind sampler = run.sampler.value.value_or(SamplerKind::kPoisson);
+  if (sampler == SamplerKind::kShuffle && !all_data) {
     return invalid_argument("no valid bound is known for batches of a shuffled list");
   }
-  if (sampler == BatchSampler::kFixedSize && pipeline.budget.neighbours() == Adjacency::kAddRemove) {
+  if (sampler == SamplerKind::kFixedSize && pipeline.budget.neighbours() == Adjacency::kAddRemove) {
     return invalid_argument("batches of fixed size have no bound under add-remove");
   }
   const EventByNoise by_noise = event_by_noise(pipeline, run);
@@ -196,7 +196,7 @@ EventByNoise event_by_noise(const Pipeline& pipeline, const Run& run) {
   if (!is_iterative(run) || !schedule.known()) return {};
   const SamplingRate rate = *schedule.rate;
   const Steps steps = *schedule.steps;
-  if (run.sampler.value != BatchSampler::kFixedSize) {
+  if (run.sampler.value != SamplerKind::kFixedSize) {
     return [rate, steps](NoiseMultiplier noise) -> DpEvent {
       return SelfComposedEvent{steps, PoissonSampledEvent{rate, GaussianEvent{noise}}};
     };

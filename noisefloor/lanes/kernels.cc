@@ -9,8 +9,10 @@ namespace noisefloor::lanes {
 
 bool is_supported(InstructionSet set) {
   switch (set) {
-    case InstructionSet::kPortable: return true;
-    case InstructionSet::kAvx2: return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+    case InstructionSet::kPortable:
+      return true;
+    case InstructionSet::kAvx2:
+      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
     case InstructionSet::kAvx512:
       return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0;
   }
@@ -20,9 +22,12 @@ bool is_supported(InstructionSet set) {
 const Kernels& kernels_for(InstructionSet set) {
   NF_CHECK(is_supported(set), "the machine has the instruction set");
   switch (set) {
-    case InstructionSet::kAvx2: return kernels_avx2;
-    case InstructionSet::kAvx512: return kernels_avx512;
-    case InstructionSet::kPortable: break;
+    case InstructionSet::kAvx2:
+      return kernels_avx2;
+    case InstructionSet::kAvx512:
+      return kernels_avx512;
+    case InstructionSet::kPortable:
+      break;
   }
   return kernels_portable;
 }

@@ -115,7 +115,7 @@ Result<void> Program::add(const Layer& layer, std::size_t number) {
       return invalid_argument(
           fmt::format("layer {} (dropout): a rate of {} was given; allowed are 0 to below 1", number, dropout->rate));
     }
-    draws_ = true;
+    words_ += from.size() * copies_;
   } else if (as<Flatten>(layer) != nullptr) {
     to = {from.size(), 1, 1};
   } else if (last != 0) {

@@ -81,7 +81,8 @@ class Program {
   [[nodiscard]] std::size_t parameters() const { return parameters_; }
   // Layers with parameters, each one group for clipping.
   [[nodiscard]] std::size_t groups() const { return groups_; }
-  [[nodiscard]] bool draws() const { return draws_; }  // has dropout
+  // 32-bit words that one block draws, for dropout.
+  [[nodiscard]] std::size_t words() const { return words_ * lanes(); }
 
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
@@ -109,7 +110,7 @@ class Program {
   std::vector<Operation> operations_;
   std::size_t parameters_ = 0;
   std::size_t groups_ = 0;
-  bool draws_ = false;
+  std::size_t words_ = 0;  // for each lane
   std::size_t memory_ = 0;
   std::size_t own_size_ = 0;
   std::size_t packed_size_ = 0;

@@ -37,7 +37,7 @@ class Worker {
  public:
   explicit Worker(const Program& program);
 
-  // Adds a block. Without `weigh` all factors are 1, and norms are not computed. `random` is needed by programs that draw.
+  // Adds a block. Without `weigh` all factors are 1, and norms are not computed. `random` is asked for program.words() words in all.
   // losses: added to, one for each example; may be empty.
   void add(const PackedWeights& weights, std::span<const float> parameters, const Block& block, const Weigh& weigh,
            const RandomWords& random, std::span<float> losses);

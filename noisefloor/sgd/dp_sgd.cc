@@ -1,0 +1,144 @@
+#include "noisefloor/sgd/dp_sgd.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/random/gaussian_vector.h"
+
+namespace noisefloor {
+namespace {
+
+double count_noise(const AdaptiveClip& adaptive, const BatchSampler& sampler) {
+  return adaptive.count_noise_share * static_cast<double>(sampler.expected_batch().value());
+}
+
+Result<void> check(const DpSgd::Options& options, const BatchSampler& sampler) {
+  if (options.noise && !options.clip)
+    return invalid_argument("noise without clipping protects nothing: give a clip norm");
+  if (!(options.averaging >= 0 && options.averaging < 1)) {
+    return invalid_argument(fmt::format("averaging must be 0 or above and below 1; {} was given", options.averaging));
+  }
+  if (!options.adaptive) return success();
+  const AdaptiveClip& adaptive = *options.adaptive;
+  if (!options.clip || !std::holds_alternative<FlatClip>(options.clip->kind())) {
+    return invalid_argument("adaptive clipping needs one clip norm for the whole gradient to start from");
+  }
+  if (!(adaptive.quantile > 0 && adaptive.quantile < 1)) {
+    return invalid_argument(
+        fmt::format("the quantile of adaptive clipping must be above 0 and below 1; {} was given", adaptive.quantile));
+  }
+  if (!(adaptive.rate > 0) || !std::isfinite(adaptive.rate) || !(adaptive.count_noise_share > 0) ||
+      !std::isfinite(adaptive.count_noise_share)) {
+    return invalid_argument("the rate and the noise of adaptive clipping must be finite numbers above 0");
+  }
+  if (options.noise && 2 * count_noise(adaptive, sampler) <= options.noise->value()) {
+    return invalid_argument(
+        fmt::format("the noise of adaptive clipping's count, {:.6g}, must be above half the noise multiplier, {:.6g}: "
+                    "take a larger "
+                    "count_noise_share or a larger batch",
+                    count_noise(adaptive, sampler), options.noise->value() / 2));
+  }
+  return success();
+}
+
+}  // namespace
+
+DpSgd::DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
+             std::vector<float> initial)
+    : options_(std::move(options)),
+      sampler_(std::move(sampler)),
+      source_(&source),
+      optimizer_(std::move(optimizer)),
+      rate_(rate),
+      parameters_(std::move(initial)),
+      sum_(parameters_.size()) {
+  if (options_.averaging > 0) averaged_ = parameters_;
+}
+
+Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSource& source, std::vector<float> initial) {
+  NF_TRY_VOID(check(options, sampler));
+  if (initial.size() != source.parameters()) {
+    return invalid_argument(
+        fmt::format("the model has {} parameters; {} were given", source.parameters(), initial.size()));
+  }
+  if (sampler.rows().value() != source.examples()) {
+    return invalid_argument(
+        fmt::format("the data have {} examples; the sampler draws from {}", source.examples(), sampler.rows().value()));
+  }
+  if (options.clip) {
+    if (const auto* groups = std::get_if<GroupClip>(&options.clip->kind());
+        groups != nullptr && groups->norms.size() != source.groups()) {
+      return invalid_argument(fmt::format("the model has {} layers with parameters; {} clip norms were given",
+                                          source.groups(), groups->norms.size()));
+    }
+  }
+  NF_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, initial.size()));
+  NF_TRY(const LearningRate rate, LearningRate::create(options.learning_rate));
+  return DpSgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial));
+}
+
+// The sum and the centred count are one Gaussian release: 1/z² = 1/z_sum² + 1/(2 σ_count)², as one example moves the count by
+// half of one at most.
+double DpSgd::noise_on_sum() const {
+  const double z = options_.noise->value();
+  if (!options_.adaptive) return z;
+  const double count = z / (2 * count_noise(*options_.adaptive, sampler_));
+  return z / std::sqrt(1 - count * count) * (1 + 0x1p-50);
+}
+
+Result<void> DpSgd::step(BitStream& stream) {
+  const std::vector<std::uint64_t> rows = sampler_.draw(stream);
+  std::fill(sum_.begin(), sum_.end(), 0.0F);
+  const ClipRule* rule = options_.clip ? &*options_.clip : nullptr;
+  NF_TRY(const std::size_t within, source_->add(parameters_, rows, rule, stream, sum_));
+  if (options_.noise) {
+    add_gaussian(stream, sum_, static_cast<float>(noise_on_sum() * options_.clip->sensitivity().value()));
+  }
+  const float share = 1.0F / static_cast<float>(sampler_.expected_batch().value());
+  for (float& x : sum_) x *= share;
+  if (options_.adaptive) adapt(within, rows.size(), stream);
+  optimizer_.step(parameters_, sum_, rate_.at(steps_));
+  ++steps_;
+  if (options_.averaging > 0) {
+    // Early on the average forgets faster, or it would be of the initial weights.
+    const auto t = static_cast<double>(steps_);
+    const auto kept = static_cast<float>(std::min(options_.averaging, (1 + t) / (10 + t)));
+    for (std::size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = kept * averaged_[i] + (1 - kept) * parameters_[i];
+  }
+  return success();
+}
+
+void DpSgd::adapt(std::size_t within, std::size_t drawn, BitStream& stream) {
+  const AdaptiveClip& adaptive = *options_.adaptive;
+  const auto batch = static_cast<double>(sampler_.expected_batch().value());
+  std::array<float, 1> noise{};
+  if (options_.noise) fill_gaussian(stream, noise, static_cast<float>(count_noise(adaptive, sampler_)));
+  const double centred = static_cast<double>(within) - static_cast<double>(drawn) / 2 + static_cast<double>(noise[0]);
+  const double share = centred / batch + 0.5;
+  const double norm = clip_norm() * std::exp(-adaptive.rate * (share - adaptive.quantile));
+  auto next = ClipNorm::make(std::clamp(norm, 1e-12, 1e12));
+  NF_CHECK(next.has_value(), "a clamped norm is a clip norm");
+  auto rule = ClipRule::create(FlatClip{next.value()});
+  NF_CHECK(rule.has_value(), "a clip norm makes a rule");
+  options_.clip = std::move(rule).value();
+}
+
+double DpSgd::clip_norm() const {
+  if (!options_.clip) return 0;
+  return options_.clip->sensitivity().value();
+}
+
+DpEvent DpSgd::event_of_step() const {
+  if (replayed_) return NonPrivateEvent{"replayed with a known seed"};
+  if (!options_.noise) return NonPrivateEvent{"trained without noise"};
+  return sampler_.event(*options_.noise);
+}
+
+DpEvent DpSgd::event(Steps steps) const { return SelfComposedEvent{steps, event_of_step()}; }
+
+}  // namespace noisefloor

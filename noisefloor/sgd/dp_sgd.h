@@ -1,0 +1,92 @@
+// Differentially private stochastic gradient descent: draw a batch, clip each example's gradient, sum, add noise once,
+// divide by the expected size, step.
+//
+// Implements:    Abadi et al. 2016; adaptive clipping: Andrew et al. 2021.
+// Guarantee:     after t steps with a SecureRandom, everything here (parameters, their average, the optimizer, the clip norm) is a
+//                function of t releases, each of which event_of_step() describes. Noise is added exactly once a step, and to
+//                empty batches too. With adaptive clipping the count of small norms is part of the same release: its noise
+//                is paid for by more noise on the sum, so that the event stays the same.
+//                With a ReplayRandom there is no privacy, for good: replayed() stays true.
+// Not covered:   noise and sums are floating-point (random/gaussian_vector.h says what that does not protect from).
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/event/dp_event.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/sgd/clip.h"
+#include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/sgd/optimizer.h"
+#include "noisefloor/sgd/sampler.h"
+#include "noisefloor/sgd/schedule.h"
+
+namespace noisefloor {
+
+// Moves the clip norm towards a quantile of the gradients' norms.
+struct AdaptiveClip {
+  double quantile = 0.5;
+  double rate = 0.2;                // of the exponent, at each step
+  double count_noise_share = 0.05;  // standard deviation of the noise on the count, as a share of the expected batch
+};
+
+class DpSgd {
+ public:
+  struct Options {
+    std::optional<NoiseMultiplier> noise;  // none: no noise, and no privacy
+    std::optional<ClipRule> clip;          // none: no clipping, and no privacy
+    std::optional<AdaptiveClip> adaptive;  // needs a FlatClip, whose norm it starts from
+    Optimizer::Options optimizer;
+    LearningRate::Options learning_rate;
+    double averaging = 0;  // of the weights' exponential average: its memory of each step; 0 for none
+  };
+
+  // Fails if options do not fit each other or the sizes.
+  [[nodiscard]] static Result<DpSgd> create(Options options, BatchSampler sampler, GradientSource& source,
+                                            std::vector<float> initial);
+
+  [[nodiscard]] Result<void> step(SecureRandom& random) { return step(static_cast<BitStream&>(random)); }
+  [[nodiscard]] Result<void> step(ReplayRandom& random) {
+    replayed_ = true;
+    return step(static_cast<BitStream&>(random));
+  }
+
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+  [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
+  // The averaged parameters if averaging was asked for, or else the last ones.
+  [[nodiscard]] const std::vector<float>& result() const { return averaged_.empty() ? parameters_ : averaged_; }
+  [[nodiscard]] const BatchSampler& sampler() const { return sampler_; }
+  [[nodiscard]] double clip_norm() const;  // the present one; 0 without clipping
+  [[nodiscard]] bool replayed() const { return replayed_; }
+
+  // What each step is. Non-private without noise, without clipping, or when replayed.
+  [[nodiscard]] DpEvent event_of_step() const;
+  // What `steps` of them are.
+  [[nodiscard]] DpEvent event(Steps steps) const;
+
+ private:
+  DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
+        std::vector<float> initial);
+
+  Result<void> step(BitStream& stream);
+  // The noise on the sum, in units of the sensitivity.
+  [[nodiscard]] double noise_on_sum() const;
+  void adapt(std::size_t within, std::size_t drawn, BitStream& stream);
+
+  Options options_;
+  BatchSampler sampler_;
+  GradientSource* source_;
+  Optimizer optimizer_;
+  LearningRate rate_;
+  std::vector<float> parameters_;
+  std::vector<float> averaged_;
+  std::vector<float> sum_;
+  std::uint64_t steps_ = 0;
+  bool replayed_ = false;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,225 @@
+// Noise is measured on what is released, against what the event says.
+#include "noisefloor/sgd/dp_sgd.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "tests/support/refusal.h"
+
+namespace noisefloor {
+namespace {
+
+// Examples whose gradient is the same, known vector.
+class FixedGradient final : public GradientSource {
+ public:
+  FixedGradient(std::size_t examples, std::size_t parameters, float value)
+      : examples_(examples), parameters_(parameters), value_(value) {}
+
+  [[nodiscard]] std::size_t examples() const override { return examples_; }
+  [[nodiscard]] std::size_t parameters() const override { return parameters_; }
+  [[nodiscard]] std::size_t groups() const override { return 1; }
+  [[nodiscard]] Result<std::size_t> add(std::span<const float>, std::span<const std::uint64_t> rows,
+                                        const ClipRule* rule, BitStream&, std::span<float> sum) override {
+    drawn.push_back(rows.size());
+    const std::vector<float> squared(rows.size(), value_ * value_ * static_cast<float>(parameters_));
+    std::vector<float> factors(rows.size(), 1.0F);
+    std::size_t within = 0;
+    if (rule != nullptr) within = rule->factors(squared, 1, rows.size(), factors);
+    for (const float factor : factors) {
+      for (float& x : sum) x += factor * value_;
+    }
+    return within;
+  }
+
+  std::vector<std::size_t> drawn;
+
+ private:
+  std::size_t examples_;
+  std::size_t parameters_;
+  float value_;
+};
+
+BatchSampler poisson(std::uint64_t rows, std::uint64_t batch) {
+  return BatchSampler::poisson(Rows::make(rows).value(), Rows::make(batch).value(), Adjacency::kAddRemove).value();
+}
+
+ClipRule flat(double norm) { return ClipRule::create(FlatClip{ClipNorm::make(norm).value()}).value(); }
+
+DpSgd::Options options(double noise, double clip) {
+  DpSgd::Options result;
+  result.noise = NoiseMultiplier::make(noise).value();
+  result.clip = flat(clip);
+  result.learning_rate = {.initial = 1.0};
+  return result;
+}
+
+// Mean and variance of the coordinates of one step's update, times the expected batch.
+struct Measured {
+  double mean;
+  double variance;
+};
+Measured measure(DpSgd& sgd, ReplayRandom& random, int steps) {
+  double sum = 0;
+  double squares = 0;
+  double count = 0;
+  const auto batch = static_cast<double>(sgd.sampler().expected_batch().value());
+  for (int s = 0; s < steps; ++s) {
+    const std::vector<float> before = sgd.parameters();
+    EXPECT_TRUE(sgd.step(random));
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const double update = (static_cast<double>(before[i]) - static_cast<double>(sgd.parameters()[i])) * batch;
+      sum += update;
+      squares += update * update;
+      ++count;
+    }
+  }
+  return {sum / count, squares / count - sum / count * (sum / count)};
+}
+
+constexpr std::size_t kMany = 200'000;
+
+// Variance of a Gaussian from n draws: relative standard error √(2/n). With 10^6 draws 1 % is 7 of them (α = 1e-11), and a
+// scale that is wrong by 1 % (2 % in variance) is found.
+TEST(DpSgd, NoiseHasTheVarianceOfTheEvent) {
+  FixedGradient source(100, kMany, 0);
+  DpSgd sgd = DpSgd::create(options(1.3, 0.7), poisson(100, 10), source, std::vector<float>(kMany)).value();
+  ReplayRandom random = ReplayRandom::create(3).value();
+  const Measured measured = measure(sgd, random, 5);
+  EXPECT_NEAR(measured.variance / std::pow(1.3 * 0.7, 2), 1, 0.01);
+  EXPECT_NEAR(measured.mean, 0, 4.9 * 1.3 * 0.7 / std::sqrt(5.0 * kMany));
+}
+
+TEST(DpSgd, NoiseIsAddedOnceWhateverTheSizeOfTheBatch) {
+  for (const std::uint64_t batch : {1U, 50U, 100U}) {
+    FixedGradient source(100, kMany, 1e-6F);
+    DpSgd sgd = DpSgd::create(options(1.0, 1.0), poisson(100, batch), source, std::vector<float>(kMany)).value();
+    ReplayRandom random = ReplayRandom::create(4).value();
+    EXPECT_NEAR(measure(sgd, random, 5).variance, 1, 0.01) << batch;
+  }
+}
+
+TEST(DpSgd, EmptyBatchesGetNoiseToo) {
+  FixedGradient source(10, kMany, 0);
+  DpSgd sgd = DpSgd::create(options(2.0, 1.0), poisson(10, 1), source, std::vector<float>(kMany)).value();
+  ReplayRandom random = ReplayRandom::create(5).value();
+  bool empty = false;
+  for (int step = 0; step < 20 && !empty; ++step) {
+    EXPECT_NEAR(measure(sgd, random, 1).variance, 4, 4 * 0.025);
+    empty = source.drawn.back() == 0;
+  }
+  EXPECT_TRUE(empty) << "the seed gives an empty batch";
+}
+
+TEST(DpSgd, SumsAreDividedByTheExpectedSize) {
+  FixedGradient source(1000, 4, 0.25F);  // norm 0.5
+  DpSgd::Options plain = options(1, 1);
+  plain.noise.reset();
+  DpSgd sgd = DpSgd::create(plain, poisson(1000, 100), source, std::vector<float>(4)).value();
+  ReplayRandom random = ReplayRandom::create(6).value();
+  ASSERT_TRUE(sgd.step(random));
+  const auto drawn = static_cast<double>(source.drawn[0]);
+  ASSERT_NE(drawn, 100) << "the seed gives another size than the expected one";
+  EXPECT_NEAR(sgd.parameters()[0], -0.25 * drawn / 100, 1e-6);
+}
+
+TEST(DpSgd, ClippedSumsAreClipped) {
+  FixedGradient source(1000, 4, 50.0F);  // norm 100
+  DpSgd::Options plain = options(1, 2);
+  plain.noise.reset();
+  DpSgd sgd = DpSgd::create(plain, poisson(1000, 1000), source, std::vector<float>(4)).value();
+  ReplayRandom random = ReplayRandom::create(6).value();
+  ASSERT_TRUE(sgd.step(random));
+  EXPECT_NEAR(sgd.parameters()[0], -1.0, 1e-3) << "norm 2 in 4 equal coordinates";
+}
+
+// Adaptive clipping pays for its count: together they are one release of the stated multiplier.
+TEST(DpSgd, AdaptiveClippingIsOneRelease) {
+  constexpr double kZ = 2.0;
+  DpSgd::Options adaptive = options(kZ, 1.0);
+  adaptive.adaptive = AdaptiveClip{.quantile = 0.5, .rate = 1e-9, .count_noise_share = 0.03};
+  FixedGradient source(1000, kMany, 0);
+  DpSgd sgd = DpSgd::create(adaptive, poisson(1000, 50), source, std::vector<float>(kMany)).value();
+  ReplayRandom random = ReplayRandom::create(7).value();
+  const double on_sum = std::sqrt(measure(sgd, random, 5).variance);
+  const double on_count = 0.03 * 50;
+  EXPECT_NEAR(1 / std::sqrt(1 / (on_sum * on_sum) + 1 / (4 * on_count * on_count)), kZ, 0.01 * kZ);
+  EXPECT_GT(on_sum, kZ * 1.2) << "without it the count would be free";
+}
+
+TEST(DpSgd, AdaptiveClippingFindsTheQuantile) {
+  FixedGradient source(1000, 100, 0.3F);  // all norms 3
+  DpSgd::Options adaptive = options(0.1, 0.01);
+  adaptive.adaptive = AdaptiveClip{.quantile = 0.5, .rate = 0.2, .count_noise_share = 0.01};
+  DpSgd sgd = DpSgd::create(adaptive, poisson(1000, 200), source, std::vector<float>(100)).value();
+  ReplayRandom random = ReplayRandom::create(8).value();
+  for (int i = 0; i < 300; ++i) ASSERT_TRUE(sgd.step(random));
+  EXPECT_NEAR(sgd.clip_norm(), 3, 0.5);
+}
+
+TEST(DpSgd, AveragesItsWeights) {
+  FixedGradient source(10, 1, 1.0F);
+  DpSgd::Options plain = options(1, 10);
+  plain.noise.reset();
+  plain.averaging = 0.9;
+  DpSgd sgd = DpSgd::create(plain, poisson(10, 10), source, {0.0F}).value();
+  ReplayRandom random = ReplayRandom::create(9).value();
+  double exact = 0;
+  for (int t = 1; t <= 30; ++t) {
+    ASSERT_TRUE(sgd.step(random));
+    const double kept = std::min(0.9, (1.0 + t) / (10.0 + t));
+    exact = kept * exact + (1 - kept) * static_cast<double>(sgd.parameters()[0]);
+    ASSERT_NEAR(sgd.result()[0], exact, 1e-4);
+  }
+}
+
+TEST(DpSgd, EventsSayWhenThereIsNoPrivacy) {
+  FixedGradient source(10, 1, 1.0F);
+  DpSgd secure = DpSgd::create(options(1, 1), poisson(10, 5), source, {0.0F}).value();
+  SecureRandom random = SecureRandom::create().value();
+  ASSERT_TRUE(secure.step(random));
+  EXPECT_EQ(secure.event(Steps::of(7)),
+            DpEvent(SelfComposedEvent{Steps::of(7), poisson(10, 5).event(NoiseMultiplier::of(1.0))}));
+  ReplayRandom replay = ReplayRandom::create(1).value();
+  ASSERT_TRUE(secure.step(replay));
+  EXPECT_TRUE(contains<NonPrivateEvent>(secure.event(Steps::of(7))));
+  ASSERT_TRUE(secure.step(random));
+  EXPECT_TRUE(contains<NonPrivateEvent>(secure.event(Steps::of(7)))) << "for good";
+  DpSgd::Options noiseless = options(1, 1);
+  noiseless.noise.reset();
+  EXPECT_TRUE(
+      contains<NonPrivateEvent>(DpSgd::create(noiseless, poisson(10, 5), source, {0.0F}).value().event_of_step()));
+}
+
+TEST(DpSgd, WhatDoesNotFitIsRefused) {
+  FixedGradient source(10, 2, 1.0F);
+  const auto refused = [&](const std::function<void(DpSgd::Options&)>& change, const std::string& named) {
+    DpSgd::Options changed = options(1, 1);
+    change(changed);
+    testing::expect_invalid(DpSgd::create(changed, poisson(10, 5), source, {0, 0}).error(), named);
+  };
+  refused([](DpSgd::Options& o) { o.clip.reset(); }, "clip");
+  refused([](DpSgd::Options& o) { o.averaging = 1; }, "averaging");
+  refused([](DpSgd::Options& o) { o.learning_rate.initial = -1; }, "learning rate");
+  refused([](DpSgd::Options& o) { o.optimizer.momentum = 2; }, "momentum");
+  refused(
+      [](DpSgd::Options& o) {
+        o.clip = ClipRule::create(GroupClip{{ClipNorm::of(1.0), ClipNorm::of(1.0)}}).value();
+      },
+      "2 clip norms");
+  refused([](DpSgd::Options& o) { o.adaptive = AdaptiveClip{.quantile = 1}; }, "quantile");
+  refused([](DpSgd::Options& o) { o.adaptive = AdaptiveClip{.rate = 0}; }, "rate");
+  refused([](DpSgd::Options& o) { o.adaptive = AdaptiveClip{.count_noise_share = 0.01}; }, "count_noise_share");
+  refused(
+      [](DpSgd::Options& o) {
+        o.adaptive = AdaptiveClip{};
+        o.clip = ClipRule::create(AutomaticClip{ClipNorm::of(1.0), 0.01}).value();
+      },
+      "adaptive");
+  testing::expect_invalid(DpSgd::create(options(1, 1), poisson(10, 5), source, {0}).error(), "2 parameters");
+  testing::expect_invalid(DpSgd::create(options(1, 1), poisson(11, 5), source, {0, 0}).error(), "10 examples");
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,128 @@
+#include "noisefloor/sgd/lanes_source.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+
+namespace noisefloor {
+namespace {
+
+Result<void> check_fit(const lanes::Program& program, const Dataset& data) {
+  if (program.groups() == 0) return invalid_argument("the network has no parameters to train");
+  if (program.input().size() != data.width()) {
+    return invalid_argument(
+        fmt::format("the network reads {} features; examples have {}", program.input().size(), data.width()));
+  }
+  const std::size_t outputs = program.outputs();
+  switch (program.loss()) {
+    case lanes::Loss::kCrossEntropy:
+      if (static_cast<std::size_t>(data.classes) == outputs && outputs > 1) return success();
+      return invalid_argument(
+          fmt::format("the network tells {} classes apart; the data have {}", outputs, data.classes));
+    case lanes::Loss::kBinary:
+      if (data.classes == 2) return success();
+      return invalid_argument(fmt::format("a binary network needs 2 classes; the data have {}", data.classes));
+    case lanes::Loss::kSquared:
+      if (data.classes == 0 && outputs == 1) return success();
+      return invalid_argument(
+          fmt::format("the network has {} outputs; a regression needs data with targets and 1 output", outputs));
+  }
+  return success();
+}
+
+}  // namespace
+
+LanesSource::LanesSource(lanes::Program program, const Dataset& data, std::size_t threads)
+    : program_(std::move(program)), data_(&data), packed_(program_), team_(threads) {
+  for (std::size_t i = 0; i < threads; ++i) workers_.push_back(std::make_unique<lanes::Worker>(program_));
+}
+
+Result<std::unique_ptr<LanesSource>> LanesSource::create(lanes::Program program, const Dataset& data,
+                                                         std::size_t threads) {
+  NF_TRY_VOID(check_fit(program, data));
+  if (program.copies() != 1)
+    return invalid_argument("copies of examples are made while training; data hold one of each");
+  if (threads == 0) return invalid_argument("training needs at least 1 thread; 0 were given");
+  return std::unique_ptr<LanesSource>(
+      new LanesSource(std::move(program), data, threads));  // NOLINT: private constructor
+}
+
+Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                     const ClipRule* rule, BitStream& stream, std::span<float> sum) {
+  packed_.pack(program_, at);
+  const std::size_t lanes = program_.lanes();
+  const std::size_t blocks = (rows.size() + lanes - 1) / lanes;
+  // Dropout's bits for the whole batch, drawn beforehand: threads share no stream.
+  const std::size_t words_each = program_.words();
+  std::vector<std::uint32_t> words(blocks * words_each);
+  stream.fill(std::as_writable_bytes(std::span(words)));
+  std::vector<std::size_t> within(team_.size());
+  team_.run([&](std::size_t member) {
+    lanes::Worker& worker = *workers_[member];
+    std::vector<const float*> examples;
+    std::vector<std::int32_t> labels;
+    std::vector<const float*> targets;
+    std::size_t count = 0;
+    lanes::Weigh weigh;
+    if (rule != nullptr) {
+      weigh = [&](std::span<const float> squared_norms, std::span<float> factors) {
+        within[member] += rule->factors(squared_norms, program_.groups(), count, factors);
+      };
+    }
+    const std::size_t first = blocks * member / team_.size();
+    const std::size_t last = blocks * (member + 1) / team_.size();
+    for (std::size_t block = first; block < last; ++block) {
+      count = std::min(lanes, rows.size() - block * lanes);
+      examples.clear();
+      labels.clear();
+      targets.clear();
+      for (std::size_t i = block * lanes; i < block * lanes + count; ++i) {
+        const std::uint64_t row = rows[i];
+        NF_CHECK(row < data_->rows, "a row of the data");
+        examples.push_back(data_->features.data() + row * data_->width());
+        if (data_->classes > 0) {
+          labels.push_back(data_->labels[row]);
+        } else {
+          targets.push_back(data_->targets.data() + row);
+        }
+      }
+      std::size_t used = block * words_each;
+      const lanes::RandomWords draw = [&](std::span<std::uint32_t> out) {
+        std::copy_n(words.data() + used, out.size(), out.data());
+        used += out.size();
+      };
+      worker.add(packed_, at, {examples, labels, targets}, weigh, draw, {});
+    }
+  });
+  for (const auto& worker : workers_) worker->drain(sum);
+  std::size_t total = 0;
+  for (const std::size_t count : within) total += count;
+  return total;
+}
+
+std::vector<float> LanesSource::predict(std::span<const float> at, const Dataset& data) {
+  NF_CHECK(data.width() == data_->width(), "data of the same features");
+  packed_.pack(program_, at);
+  const std::size_t lanes = program_.lanes();
+  const std::size_t outputs = program_.outputs();
+  const std::size_t blocks = (data.rows + lanes - 1) / lanes;
+  std::vector<float> result(data.rows * outputs);
+  team_.run([&](std::size_t member) {
+    std::vector<const float*> examples;
+    for (std::size_t block = blocks * member / team_.size(); block < blocks * (member + 1) / team_.size(); ++block) {
+      const std::size_t count = std::min(lanes, data.rows - block * lanes);
+      examples.clear();
+      for (std::size_t i = 0; i < count; ++i)
+        examples.push_back(data.features.data() + (block * lanes + i) * data.width());
+      workers_[member]->predict(packed_, at, examples,
+                                std::span(result).subspan(block * lanes * outputs, count * outputs));
+    }
+  });
+  return result;
+}
+
+}  // namespace noisefloor

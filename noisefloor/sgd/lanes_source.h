@@ -1,0 +1,43 @@
+// Gradients of a small network on all cores (lanes/).
+//
+// Determinism:   the same rows, parameters and number of threads give the same bits.
+// Memory:        that of the lanes of each thread, whatever the size of the batch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "noisefloor/lanes/program.h"
+#include "noisefloor/lanes/team.h"
+#include "noisefloor/lanes/worker.h"
+#include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/table/dataset.h"
+
+namespace noisefloor {
+
+class LanesSource final : public GradientSource {
+ public:
+  // Fails if the data are not what the network reads and predicts. `data` must outlive the source.
+  [[nodiscard]] static Result<std::unique_ptr<LanesSource>> create(lanes::Program program, const Dataset& data,
+                                                                   std::size_t threads);
+
+  [[nodiscard]] std::size_t examples() const override { return data_->rows; }
+  [[nodiscard]] std::size_t parameters() const override { return program_.parameters(); }
+  [[nodiscard]] std::size_t groups() const override { return program_.groups(); }
+  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                        const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
+
+  // The outputs for every example of `data`, one after the other.
+  [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data);
+
+ private:
+  LanesSource(lanes::Program program, const Dataset& data, std::size_t threads);
+
+  lanes::Program program_;
+  const Dataset* data_;
+  lanes::PackedWeights packed_;
+  std::vector<std::unique_ptr<lanes::Worker>> workers_;
+  lanes::Team team_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,129 @@
+#include "noisefloor/sgd/lanes_source.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "noisefloor/sgd/dp_sgd.h"
+#include "tests/support/refusal.h"
+
+namespace noisefloor {
+namespace {
+
+float uneven(std::size_t i) { return static_cast<float>(std::sin(static_cast<double>(i) * 12.9898) * 0.9); }
+
+// Two classes that a line tells apart.
+Dataset two_classes(std::size_t rows) {
+  Dataset data{.rows = rows, .shape = {4}, .features = {}, .labels = {}, .classes = 2, .targets = {}};
+  for (std::size_t row = 0; row < rows; ++row) {
+    float sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float x = uneven(row * 4 + i);
+      data.features.push_back(x);
+      sum += i % 2 == 0 ? x : -x;
+    }
+    data.labels.push_back(sum > 0 ? 1 : 0);
+  }
+  return data;
+}
+
+lanes::Program network(std::vector<lanes::Layer> layers = {lanes::Linear{6}, lanes::Activate{lanes::Activation::kTanh},
+                                                           lanes::Linear{2}}) {
+  return lanes::Program::create({4, 1, 1}, layers, lanes::Loss::kCrossEntropy).value();
+}
+
+std::vector<float> weights(std::size_t count) {
+  std::vector<float> result;
+  for (std::size_t i = 0; i < count; ++i) result.push_back(0.5F * uneven(i + 1000));
+  return result;
+}
+
+ClipRule clip(double norm) { return ClipRule::create(FlatClip{ClipNorm::make(norm).value()}).value(); }
+
+TEST(LanesSource, EveryRowCountsOnceOnAnyNumberOfThreads) {
+  const Dataset data = two_classes(101);
+  const std::vector<float> at = weights(network().parameters());
+  const ClipRule rule = clip(0.95);
+  ReplayRandom random = ReplayRandom::create(1).value();
+  // One row at a time.
+  auto single = LanesSource::create(network(), data, 1).value();
+  std::vector<float> expected(at.size());
+  std::size_t within = 0;
+  for (std::uint64_t row = 0; row < data.rows; ++row) {
+    const std::vector<std::uint64_t> rows{row};
+    std::vector<float> one(at.size());
+    within += single->add(at, rows, &rule, random, one).value();
+    double squared = 0;
+    for (const float x : one) squared += static_cast<double>(x) * x;
+    EXPECT_LE(std::sqrt(squared), 0.95);
+    for (std::size_t i = 0; i < one.size(); ++i) expected[i] += one[i];
+  }
+  EXPECT_GT(within, 0U);
+  EXPECT_LT(within, data.rows);
+  for (const std::size_t threads : {1U, 2U, 3U, 20U}) {
+    auto source = LanesSource::create(network(), data, threads).value();
+    std::vector<std::uint64_t> rows(data.rows);
+    std::iota(rows.begin(), rows.end(), 0);
+    std::vector<float> sum(at.size());
+    EXPECT_EQ(source->add(at, rows, &rule, random, sum).value(), within);
+    for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], expected[i], 1e-4);
+    std::vector<float> nothing(at.size());
+    EXPECT_EQ(source->add(at, {}, &rule, random, nothing).value(), 0U);
+    EXPECT_EQ(nothing, std::vector<float>(at.size(), 0.0F));
+  }
+}
+
+TEST(LanesSource, AnExampleThatIsNotFiniteAddsNothing) {
+  Dataset data = two_classes(20);
+  for (std::size_t i = 0; i < 4; ++i) data.features[4 * 7 + i] = std::numeric_limits<float>::quiet_NaN();
+  auto source = LanesSource::create(network(), data, 2).value();
+  const std::vector<float> at = weights(source->parameters());
+  const ClipRule rule = clip(1);
+  ReplayRandom random = ReplayRandom::create(1).value();
+  std::vector<float> sum(at.size());
+  ASSERT_TRUE(source->add(at, std::vector<std::uint64_t>{7}, &rule, random, sum));
+  EXPECT_EQ(sum, std::vector<float>(at.size(), 0.0F));
+}
+
+TEST(LanesSource, TrainsWithDropout) {
+  const Dataset data = two_classes(2000);
+  auto source = LanesSource::create(
+                    network({lanes::Linear{16}, lanes::Activate{}, lanes::Dropout{0.2F}, lanes::Linear{2}}), data, 2)
+                    .value();
+  DpSgd::Options options;
+  options.noise = NoiseMultiplier::of(1.0);
+  options.clip = clip(1);
+  options.learning_rate = {.initial = 2.0};
+  DpSgd sgd =
+      DpSgd::create(options, BatchSampler::poisson(Rows::of(2000), Rows::of(200), Adjacency::kAddRemove).value(),
+                    *source, weights(source->parameters()))
+          .value();
+  ReplayRandom random = ReplayRandom::create(2).value();
+  for (int step = 0; step < 100; ++step) ASSERT_TRUE(sgd.step(random));
+  const Dataset fresh = two_classes(3000);
+  const std::vector<float> outputs = source->predict(sgd.parameters(), fresh);
+  std::size_t right = 0;
+  for (std::size_t row = 0; row < fresh.rows; ++row) {
+    const int guess = outputs[2 * row + 1] > outputs[2 * row] ? 1 : 0;
+    if (guess == fresh.labels[row]) ++right;
+  }
+  EXPECT_GT(right, fresh.rows * 9 / 10);
+}
+
+TEST(LanesSource, DataThatDoNotFitAreRefused) {
+  Dataset data = two_classes(10);
+  const auto refused = [&](lanes::Program program, std::size_t threads, const std::string& named) {
+    testing::expect_invalid(LanesSource::create(std::move(program), data, threads).error(), named);
+  };
+  refused(lanes::Program::create({5, 1, 1}, {lanes::Linear{2}}, lanes::Loss::kCrossEntropy).value(), 1, "5 features");
+  refused(lanes::Program::create({4, 1, 1}, {lanes::Linear{3}}, lanes::Loss::kCrossEntropy).value(), 1, "3 classes");
+  refused(lanes::Program::create({4, 1, 1}, {lanes::Linear{1}}, lanes::Loss::kSquared).value(), 1, "targets");
+  refused(lanes::Program::create({4, 1, 1}, {lanes::Activate{}}, lanes::Loss::kCrossEntropy).value(), 1,
+          "no parameters");
+  refused(network(), 0, "thread");
+}
+
+}  // namespace
+}  // namespace noisefloor

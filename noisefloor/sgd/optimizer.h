@@ -1,0 +1,54 @@
+// Optimizers on one vector of floats. They see noisy gradients only: nothing here touches private data.
+//
+// Implements:    the update rules of torch.optim, with its defaults (the tests compare with recurrences written out).
+// Thread safety: none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+enum class OptimizerKind : std::uint8_t { kSgd, kAdam, kAdamW, kAdagrad, kRmsProp };
+
+class Optimizer {
+ public:
+  struct Options {
+    OptimizerKind kind = OptimizerKind::kSgd;
+    double momentum = 0;      // kSgd
+    double beta1 = 0.9;       // kAdam, kAdamW
+    double beta2 = 0.999;     // kAdam, kAdamW
+    double alpha = 0.99;      // kRmsProp
+    double epsilon = 1e-8;    // all but kSgd
+    double weight_decay = 0;  // of kAdamW apart from the gradient; of the others a part of it (ridge)
+  };
+  // What it remembers, for checkpoints.
+  struct State {
+    std::uint64_t steps = 0;
+    std::vector<float> first;   // momentum, or mean of gradients
+    std::vector<float> second;  // mean or sum of squares
+  };
+
+  // Fails if an option is not finite, negative, or (momentum, betas, alpha) 1 or above.
+  [[nodiscard]] static Result<Optimizer> create(Options options, std::size_t parameters);
+
+  // One step against the gradient. Requires: spans of the number of parameters (checked).
+  void step(std::span<float> parameters, std::span<const float> gradient, double rate);
+
+  [[nodiscard]] const State& state() const { return state_; }
+  // Fails if the state is not of this method and size.
+  [[nodiscard]] Result<void> restore(State state);
+
+ private:
+  Optimizer(Options options, std::size_t parameters);
+
+  Options options_;
+  std::size_t size_;
+  State state_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,39 @@
+// Learning rates over the steps of a run.
+#pragma once
+
+#include <cstdint>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+enum class RateDecay : std::uint8_t {
+  kConstant,
+  kCosine,       // to 0 at the last step, along half a cosine
+  kInverse,      // η₀/(1 + βt)
+  kInverseRoot,  // η₀/(1 + β√t)
+};
+
+class LearningRate {
+ public:
+  struct Options {
+    double initial = 0.1;
+    RateDecay decay = RateDecay::kConstant;
+    double beta = 0;            // of kInverse and kInverseRoot
+    std::uint64_t warm_up = 0;  // steps over which the rate grows evenly to what it would be
+    std::uint64_t steps = 1;    // of the whole run
+  };
+
+  // Fails if a number is not finite or negative, or the initial rate is 0.
+  [[nodiscard]] static Result<LearningRate> create(Options options);
+
+  // Of the step after `done` steps.
+  [[nodiscard]] double at(std::uint64_t done) const;
+
+ private:
+  explicit LearningRate(Options options) : options_(options) {}
+
+  Options options_;
+};
+
+}  // namespace noisefloor
