@@ -165,8 +165,8 @@ class ByteSource::Unpacker {
 };
 
 ByteSource::ByteSource(std::unique_ptr<Unpacker> unpacker) : unpacker_(std::move(unpacker)) {}
-ByteSource::ByteSource(ByteSource&&) noexcept = default;
-ByteSource& ByteSource::operator=(ByteSource&&) noexcept = default;
+ByteSource::ByteSource(ByteSource&& other) noexcept = default;
+ByteSource& ByteSource::operator=(ByteSource&& other) noexcept = default;
 ByteSource::~ByteSource() = default;
 
 Result<ByteSource> ByteSource::open(const std::string& path) {

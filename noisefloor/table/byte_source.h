@@ -25,8 +25,8 @@ class ByteSource {
   // stands for the path in errors.
   [[nodiscard]] static Result<ByteSource> of(const std::string& name, std::string bytes, std::size_t piece = 65536);
 
-  ByteSource(ByteSource&&) noexcept;
-  ByteSource& operator=(ByteSource&&) noexcept;
+  ByteSource(ByteSource&& other) noexcept;
+  ByteSource& operator=(ByteSource&& other) noexcept;
   ~ByteSource();
 
   // Fills a part of `into`, and says how much. 0: the end. Requires that `into` is not empty.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include "noisefloor/base/check.h"
@@ -24,13 +25,13 @@ bool all_finite(const std::vector<float>& values) {
 }  // namespace
 
 Result<std::size_t> volume(std::span<const std::size_t> shape) {
-  std::size_t product = shape.empty() ? 0 : 1;
+  constexpr std::string_view refusal = "a shape must be one or more sizes above 0 with a product of at most 2^48";
+  if (shape.empty()) return invalid_argument(std::string(refusal));
+  std::size_t product = 1;
   for (std::size_t size : shape) {
-    if (size == 0 || size > kMaxVolume / product) product = 0;
-    if (product == 0) break;
+    if (size == 0 || product > kMaxVolume / size) return invalid_argument(std::string(refusal));
     product *= size;
   }
-  if (product == 0) return invalid_argument("a shape must be one or more sizes above 0 with a product of at most 2^48");
   return product;
 }
 

@@ -22,7 +22,7 @@ Result<void> check_texts(std::string_view what, const std::vector<std::string>& 
   return success();
 }
 
-std::size_t features_of(const NumericColumn&) { return 1; }
+std::size_t features_of(const NumericColumn& /*column*/) { return 1; }
 std::size_t features_of(const CategoricalColumn& column) {
   return column.values.size() + (column.unlisted == Unlisted::kOther ? 1 : 0);
 }

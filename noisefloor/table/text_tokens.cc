@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -30,7 +31,7 @@ std::size_t length_by_first_byte(unsigned char first) {
 }
 
 bool is_scalar(char32_t code, std::size_t length) {
-  constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  constexpr std::array<char32_t, 5> least = {0, 0, 0x80, 0x800, 0x10000};
   return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000);
 }
 

@@ -26,7 +26,7 @@ namespace noisefloor {
 class Alphabet {
  public:
   // Token = byte.
-  [[nodiscard]] static Alphabet bytes() { return Alphabet(); }
+  [[nodiscard]] static Alphabet bytes() { return {}; }
 
   // Token = place in `characters`, which is UTF-8 and has each character once. `replacement`, one of them, stands for all
   // other characters.
