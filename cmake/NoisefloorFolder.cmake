@@ -1,7 +1,9 @@
 # noisefloor_folder(NAME
 #   HEADERS   public headers           SOURCES   compiled files
 #   DEPENDS   folders below this one   LIBRARIES third-party targets, as target_link_libraries takes them
-#   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests)
+#   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests
+#   PRECOMPILE <header> …              headers of others that are slow to read, for the library and its tests
+#   OUTSIDE_CORE                       not part of noisefloor::core, nor installed)
 #
 # One library per folder: noisefloor::NAME. A folder sees its own headers and those of the folders it DEPENDS on,
 # and no others: each is offered through an include directory of its own that holds only noisefloor/NAME (a link
@@ -16,7 +18,7 @@ function(noisefloor_include_view name result)
 endfunction()
 
 function(noisefloor_folder name)
-  cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "OUTSIDE_CORE" "" "HEADERS;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;PRECOMPILE" ${ARGN})
   set(target noisefloor_${name})
   noisefloor_include_view(${name} view)
 
@@ -38,8 +40,13 @@ function(noisefloor_folder name)
   if(arg_LIBRARIES)
     target_link_libraries(${target} ${arg_LIBRARIES})
   endif()
-  install(FILES ${arg_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/noisefloor/${name})
-  set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
+  if(arg_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+  endif()
+  if(NOT arg_OUTSIDE_CORE)
+    install(FILES ${arg_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/noisefloor/${name})
+    set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
+  endif()
 
   # Every header compiles by itself.
   if(NOISEFLOOR_TESTS AND arg_HEADERS)
@@ -51,10 +58,17 @@ function(noisefloor_folder name)
     endforeach()
     add_library(${target}_headers OBJECT ${includes})
     target_link_libraries(${target}_headers PRIVATE ${target} noisefloor_options)
+    if(arg_PRECOMPILE)  # which can be used again by what is compiled alike only
+      target_link_libraries(${target}_headers ${arg_LIBRARIES})
+      target_precompile_headers(${target}_headers REUSE_FROM ${target})
+    endif()
   endif()
 
   if(NOISEFLOOR_TESTS AND arg_TESTS)
     noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+    if(arg_PRECOMPILE)
+      target_precompile_headers(${target}_test PRIVATE ${arg_PRECOMPILE} <gtest/gtest.h>)
+    endif()
   endif()
 endfunction()
 
