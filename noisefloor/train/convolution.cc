@@ -36,13 +36,31 @@ class ConvolutionUse final : public OuterProducts {
     return {by_position(patches, end - begin), by_position(rows_of(gradient_, begin, end).flatten(2), end - begin)};
   }
 
+  // One convolution in which each example is a group of its own: many times faster than products of patches.
+  torch::Tensor gradients_to_keep() const override {
+    std::vector<std::int64_t> shape = weight_.sizes().vec();
+    shape[0] *= batch_.examples;
+    return weight_gradient(as_channels(gradient_), as_channels(input_), weight_.new_zeros(shape),
+                           batch_.examples * geometry_.groups)
+        .reshape({batch_.examples, -1});
+  }
+
   torch::Tensor weighted_from_factors(const ExampleWeights& weights) const override {
     const torch::Tensor gradient = weights.times(batch_.by_example(gradient_)).flatten(0, 1);
     const torch::Tensor input = weights.select(batch_.by_example(input_)).flatten(0, 1);
-    const auto result =
-        at::convolution_backward(gradient, input, weight_, c10::nullopt, geometry_.stride, geometry_.padding,
-                                 geometry_.dilation, false, {0, 0}, geometry_.groups, {false, true, false});
-    return std::get<1>(result).reshape(parameter_shape());
+    return weight_gradient(gradient, input, weight_, geometry_.groups).reshape(parameter_shape());
+  }
+
+  torch::Tensor weight_gradient(const torch::Tensor& gradient, const torch::Tensor& input, const torch::Tensor& weight,
+                                std::int64_t groups) const {
+    return std::get<1>(at::convolution_backward(gradient, input, weight, c10::nullopt, geometry_.stride,
+                                                geometry_.padding, geometry_.dilation, false, {0, 0}, groups,
+                                                {false, true, false}));
+  }
+
+  // [rows, channels, …] → [rows_each, examples · channels, …].
+  torch::Tensor as_channels(const torch::Tensor& rows) const {
+    return batch_.by_example(rows).transpose(0, 1).flatten(1, 2);
   }
 
   torch::Tensor rows_of(const torch::Tensor& rows, std::int64_t begin, std::int64_t end) const {

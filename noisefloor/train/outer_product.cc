@@ -76,16 +76,18 @@ torch::Tensor OuterProducts::norms_of(const Factors& part, NormMethod method) co
          kCancellingSlack * lengths.square().sum(1);
 }
 
-torch::Tensor OuterProducts::kept_norms(const NormOptions& options) {
+torch::Tensor OuterProducts::gradients_to_keep() const {
   const Factors all = factors(0, shape_.examples);
-  kept_ = all.gradients.transpose(2, 3).matmul(all.inputs).flatten(1);
-  return squared_row_norms(kept_, options.buffer_bytes);
+  return all.gradients.transpose(2, 3).matmul(all.inputs);
 }
 
 torch::Tensor OuterProducts::squared_norms(const NormOptions& options) {
   const Factors first = factors(0, std::min<std::int64_t>(1, shape_.examples));
   const NormMethod method = choose_method(shape_, first.inputs.element_size(), options);
-  if (method == NormMethod::kKept) return kept_norms(options);
+  if (method == NormMethod::kKept) {
+    kept_ = gradients_to_keep().flatten(1);
+    return squared_row_norms(kept_, options.buffer_bytes);
+  }
   const std::int64_t products =
       method == NormMethod::kGhost ? 2 * shape_.rows * shape_.rows : 2 * shape_.inputs * shape_.outputs;
   const std::int64_t numbers = shape_.blocks * (products + shape_.rows * (shape_.inputs + shape_.outputs));

@@ -46,6 +46,8 @@ class OuterProducts : public Use {
   OuterProducts(OuterShape shape, std::vector<std::int64_t> parameter_shape);
 
   [[nodiscard]] virtual Factors factors(std::int64_t begin, std::int64_t end) const = 0;
+  // The gradients of all examples, to keep: [examples, …], in the order of the parameter.
+  [[nodiscard]] virtual torch::Tensor gradients_to_keep() const;
   // Σ weight · gradient where no gradients were kept.
   [[nodiscard]] virtual torch::Tensor weighted_from_factors(const ExampleWeights& weights) const = 0;
 
@@ -53,7 +55,6 @@ class OuterProducts : public Use {
 
  private:
   [[nodiscard]] torch::Tensor norms_of(const Factors& part, NormMethod method) const;
-  [[nodiscard]] torch::Tensor kept_norms(const NormOptions& options);
 
   OuterShape shape_;
   std::vector<std::int64_t> parameter_shape_;
