@@ -1,0 +1,45 @@
+// What a model promises, in a form that anyone can recompute: the events that made it, their certified ε, and which
+// weights they are.
+//
+// Guarantee:     epsilon() is computed from the statement alone, here and by whoever reads it. The digest is that of the
+//                model's tensors, so a certificate is not about other weights.
+// Thread safety: plain data; pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/event/dp_event.h"
+#include "noisefloor/numerics/interval.h"
+#include "noisefloor/sgd/safetensors.h"
+
+namespace noisefloor {
+
+inline constexpr int kCertificateVersion = 1;
+
+struct Certificate {
+  std::string name;
+  DpStatement statement;  // of all that was drawn for it
+  Delta delta;
+  Interval epsilon;  // certified, at delta; infinite if there is no privacy
+  std::uint64_t steps = 0;
+  std::uint64_t planned_steps = 0;  // for which the ledger was charged
+  std::string budget;               // and where; empty without a ledger
+  std::uint64_t reservation = 0;
+  Digest weights{};
+  std::string program_version;
+};
+
+// Fails if no accountant understands the statement.
+[[nodiscard]] Result<Interval> certified_epsilon(const DpStatement& statement, Delta delta);
+
+// Of names, shapes and values.
+[[nodiscard]] Digest digest_of(const std::vector<NamedTensor>& tensors);
+
+// One JSON object; infinite ε is null.
+[[nodiscard]] std::string to_json(const Certificate& certificate);
+
+}  // namespace noisefloor

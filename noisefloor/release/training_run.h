@@ -1,0 +1,71 @@
+// One training, from the budget to the model: reserve, train, certify, publish, commit.
+//
+// Guarantee:     (1) The whole plan is reserved, durably, before the first noise is drawn; if the budget does not allow for
+//                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
+//                full. (3) What is written is the model after the last whole step, and its certificate says which steps
+//                those were. (4) A key that was used before trains nothing: the error names the model that it made.
+// Thread safety: none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/release/certificate.h"
+#include "noisefloor/sgd/dp_sgd.h"
+#include "noisefloor/sgd/safetensors.h"
+
+namespace noisefloor {
+
+struct TrainingPlan {
+  std::string name;
+  Steps steps;
+  Delta delta;
+  PrivacyUnit unit = PrivacyUnit::kRow;
+  std::string budget;
+  std::string key;
+  std::string configuration;  // a JSON object for the ledger's record, or empty
+  std::string program_version;
+};
+
+struct TrainingProgress {
+  std::uint64_t steps = 0;
+  std::uint64_t planned = 0;
+  double epsilon = 0;  // certified upper bound, so far
+  double clip_norm = 0;
+  double examples_per_second = 0;
+  double seconds = 0;
+  double seconds_left = 0;
+};
+
+struct TrainingHooks {
+  std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
+  std::function<bool()> stop = {};                             // asked after each step
+  std::chrono::milliseconds interval{1000};
+};
+
+struct TrainedModel {
+  std::string bytes;  // safetensors, with the certificate among its metadata
+  Certificate certificate;
+};
+
+using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
+// Puts the model where people find it. If that fails, the training is still spent.
+using Publish = std::function<Result<void>(const TrainedModel&)>;
+
+// Requires: a descent that has made no step and is private (refused otherwise).
+[[nodiscard]] Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+                                                   Ledger& ledger, const NameWeights& name_weights,
+                                                   const TrainingHooks& hooks, const Publish& publish);
+
+// For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
+[[nodiscard]] Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                                         const NameWeights& name_weights, const TrainingHooks& hooks,
+                                                         const Publish& publish);
+
+}  // namespace noisefloor

@@ -1,0 +1,199 @@
+#include "noisefloor/release/training_run.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "noisefloor/accounting/pld.h"
+#include "tests/support/ledger_pieces.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+using testing::expect_good;
+using testing::value_of;
+
+// Gradients that pull each weight towards 1.
+class Pull final : public GradientSource {
+ public:
+  [[nodiscard]] std::size_t examples() const override { return 100; }
+  [[nodiscard]] std::size_t parameters() const override { return 3; }
+  [[nodiscard]] std::size_t groups() const override { return 1; }
+  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows, const ClipRule*,
+                                        BitStream&, std::span<float> sum) override {
+    if (failing) return internal_error("the source failed");
+    ++calls;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += static_cast<float>(rows.size()) * (at[i] - 1) * push;
+    return rows.size();
+  }
+  int calls = 0;
+  bool failing = false;
+  float push = 0.1F;
+};
+
+class TrainingRunTest : public ::testing::Test {
+ protected:
+  TrainingRunTest()
+      : ledger_(value_of(Ledger::create(folder_.path("ledger"), SigningKey::generate(), {}))),
+        random_(value_of(SecureRandom::create())) {
+    expect_good(ledger_->create_budget(testing::terms("b", 5, 1e-3, Rule::kBasic)));
+  }
+
+  DpSgd descent(std::optional<double> noise = 2.0) {
+    DpSgd::Options options;
+    if (noise) options.noise = NoiseMultiplier::make(*noise).value();
+    options.clip = value_of(ClipRule::create(FlatClip{ClipNorm::of(1.0)}));
+    options.learning_rate = {.initial = 0.5};
+    return value_of(DpSgd::create(options,
+                                  value_of(BatchSampler::poisson(Rows::of(100), Rows::of(10), Adjacency::kAddRemove)),
+                                  source_, {0, 0, 0}));
+  }
+
+  static TrainingPlan plan(std::uint64_t steps) {
+    return {"toy", Steps::make(steps).value(), Delta::of(1e-5), PrivacyUnit::kRow, "b", "key", {}, "1.2.3"};
+  }
+
+  static std::vector<NamedTensor> named(std::span<const float> weights) {
+    return {{"weight", {weights.size()}, {weights.begin(), weights.end()}}};
+  }
+
+  Result<TrainedModel> train(const TrainingPlan& plan, DpSgd& sgd, const TrainingHooks& hooks = {}) {
+    return train_privately(plan, sgd, random_, *ledger_, named, hooks,
+                           [this](const TrainedModel& model) -> Result<void> {
+                             if (no_room) return io_error("no room");
+                             published_.push_back(model.bytes);
+                             return success();
+                           });
+  }
+
+  double spent() { return 5 * value_of(ledger_->budget("b")).account.spent_share(); }
+
+  testing::TemporaryFolder folder_;
+  Pull source_;
+  std::unique_ptr<Ledger> ledger_;
+  SecureRandom random_;
+  std::vector<std::string> published_;
+  bool no_room = false;
+};
+
+TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
+  DpSgd sgd = descent();
+  const TrainedModel model = value_of(train(plan(20), sgd));
+  EXPECT_EQ(source_.calls, 20);
+  const double epsilon = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
+  EXPECT_EQ(model.certificate.epsilon.upper, epsilon);
+  EXPECT_GE(spent(), epsilon * (1 - 1e-9));
+  ASSERT_EQ(published_.size(), 1U);
+  // What was published holds its certificate, about its own weights.
+  const TensorFile file = value_of(parse_safetensors(published_[0]));
+  const auto json = nlohmann::json::parse(file.metadata.at("noisefloor.certificate"));
+  EXPECT_EQ(json["epsilon"]["upper"], epsilon);
+  EXPECT_EQ(json["steps"], 20);
+  EXPECT_EQ(json["ledger"]["budget"], "b");
+  EXPECT_EQ(model.certificate.weights, digest_of(file.tensors));
+  TensorFile other = file;
+  other.tensors[0].values[0] += 1;
+  EXPECT_NE(model.certificate.weights, digest_of(other.tensors));
+}
+
+TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
+  DpSgd sgd = descent(0.3);
+  expect_error(train(plan(1000), sgd), ErrorCode::kBudgetExhausted, "");
+  EXPECT_EQ(source_.calls, 0);
+  EXPECT_EQ(sgd.steps(), 0U);
+  EXPECT_EQ(spent(), 0);
+  EXPECT_TRUE(published_.empty());
+}
+
+TEST_F(TrainingRunTest, AKeyTrainsOnce) {
+  DpSgd first = descent();
+  ASSERT_TRUE(train(plan(5), first));
+  const double before = spent();
+  DpSgd second = descent();
+  expect_error(train(plan(5), second), ErrorCode::kInvalidArgument, "another key");
+  EXPECT_EQ(second.steps(), 0U);
+  EXPECT_EQ(spent(), before);
+}
+
+TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
+  DpSgd sgd = descent();
+  TrainingHooks hooks;
+  hooks.stop = [&] { return sgd.steps() == 7; };
+  const TrainedModel model = value_of(train(plan(20), sgd, hooks));
+  EXPECT_EQ(model.certificate.steps, 7U);
+  EXPECT_EQ(model.certificate.planned_steps, 20U);
+  EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(7)));
+  const double whole = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
+  EXPECT_LT(model.certificate.epsilon.upper, whole);
+  EXPECT_GE(spent(), whole * (1 - 1e-9));
+}
+
+TEST_F(TrainingRunTest, FailuresAreSpent) {
+  DpSgd sgd = descent();
+  source_.failing = true;
+  expect_error(train(plan(5), sgd), ErrorCode::kInternal, "source failed");
+  EXPECT_GT(spent(), 0);
+  source_.failing = false;
+  const double before = spent();
+  DpSgd unpublished = descent();
+  no_room = true;
+  TrainingPlan other = plan(5);
+  other.key = "other";
+  expect_error(train(other, unpublished), ErrorCode::kIo, "no room");
+  EXPECT_GT(spent(), before);
+}
+
+TEST_F(TrainingRunTest, DivergenceIsSaid) {
+  source_.push = 1e30F;
+  DpSgd sgd = descent();
+  expect_error(train(plan(10), sgd), ErrorCode::kInvalidArgument, "smaller learning rate");
+  EXPECT_TRUE(published_.empty());
+}
+
+TEST_F(TrainingRunTest, WhatIsNotPrivateIsNotTrainedAsPrivate) {
+  DpSgd noiseless = descent(std::nullopt);
+  expect_error(train(plan(5), noiseless), ErrorCode::kInvalidArgument, "not private");
+  DpSgd begun = descent();
+  ASSERT_TRUE(begun.step(random_));
+  expect_error(train(plan(5), begun), ErrorCode::kInvalidArgument, "first step");
+  EXPECT_EQ(spent(), 0);
+}
+
+TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
+  for (const std::optional<double> noise : {std::optional<double>(1.0), std::optional<double>()}) {
+    DpSgd sgd = descent(noise);
+    ReplayRandom replay = value_of(ReplayRandom::create(1));
+    const TrainedModel model = value_of(train_without_privacy(
+        plan(5), sgd, replay, named, {}, [](const TrainedModel&) -> Result<void> { return success(); }));
+    EXPECT_TRUE(std::isinf(model.certificate.epsilon.upper));
+    const auto json = nlohmann::json::parse(to_json(model.certificate));
+    EXPECT_EQ(json["private"], false);
+    EXPECT_TRUE(json["epsilon"]["upper"].is_null());
+    EXPECT_FALSE(json.contains("ledger"));
+  }
+  EXPECT_EQ(spent(), 0);
+}
+
+TEST_F(TrainingRunTest, ProgressIsTold) {
+  DpSgd sgd = descent();
+  std::vector<TrainingProgress> told;
+  TrainingHooks hooks;
+  hooks.interval = std::chrono::milliseconds(0);
+  hooks.progress = [&](const TrainingProgress& progress) { told.push_back(progress); };
+  ASSERT_TRUE(train(plan(10), sgd, hooks));
+  ASSERT_EQ(told.size(), 10U);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    EXPECT_EQ(told[i].steps, i + 1);
+    EXPECT_EQ(told[i].planned, 10U);
+    if (i > 0) {
+      EXPECT_GT(told[i].epsilon, told[i - 1].epsilon);
+    }
+  }
+  EXPECT_EQ(told.back().seconds_left, 0);
+}
+
+}  // namespace
+}  // namespace noisefloor
