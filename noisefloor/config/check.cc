@@ -18,8 +18,6 @@ using config_internal::exceeds;
 using config_internal::shown_noise;
 using config_internal::shown_number;
 
-constexpr double kLargeEpsilon = 10;
-
 // --- The budget and the data ---------------------------------------------------------------------------------------------
 
 void check_budget(const Pipeline& pipeline, Findings& findings) {
@@ -28,15 +26,8 @@ void check_budget(const Pipeline& pipeline, Findings& findings) {
   if (!budget.epsilon.stated()) {
     findings.error("epsilon_missing", place, "there is no total epsilon: nothing could exceed it",
                    "add epsilon = … to [budget]: what all runs together may cost");
-  } else if (budget.epsilon.has() && budget.epsilon.value->value() > kLargeEpsilon) {
-    const double epsilon = budget.epsilon.value->value();
-    findings.warning(
-        "epsilon_large", budget.epsilon.place,
-        fmt::format("a total epsilon of {:g} promises little: outcomes may become e^{:g} = {:.3g} times as likely, and "
-                    "who guesses at even odds whether someone is in the data may be right in {:.6g} % of cases",
-                    epsilon, epsilon, std::exp(epsilon), 100 / (1 + std::exp(-epsilon))),
-        "aim at 1 to 3, and at most 10; say in the report why if it must be more");
   }
+  config_internal::check_size(budget.epsilon, findings);
   if (!budget.delta.stated()) {
     findings.error("delta_missing", place, "there is no total delta",
                    "add delta = … to [budget], well below 1/rows; 0 if all noise is pure (Laplace)");

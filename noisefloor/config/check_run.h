@@ -23,6 +23,14 @@ class RunChecker {
   Findings& findings_;
 };
 
+// Warns if a total promises little.
+void check_size(const Located<Epsilon>& total, Findings& findings);
+
+// What is wrong with batches of fixed size under add-remove, and what to do.
+inline constexpr const char* kFixedSizeAddRemove =
+    "batches of fixed size under add-remove: neighbours have different numbers of rows, and no common law of batches";
+inline constexpr const char* kNotFixedSize = R"(sampler = "poisson", or adjacency = "replace-one" in [budget])";
+
 // Whether ε is above a limit, by more than what decimal fractions lose as doubles.
 [[nodiscard]] inline bool exceeds(double epsilon, double limit) { return !(epsilon <= limit * (1 + 1e-12)); }
 

@@ -204,10 +204,7 @@ class StatementChecker : public RunChecker {
     }
     if (run_.sampler.value != SamplerKind::kFixedSize) return;
     if (pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
-      error("fixed_size_add_remove", run_.sampler.place,
-            "batches of fixed size under add-remove: neighbours have different numbers of rows, and no common law of "
-            "batches",
-            R"(sampler = "poisson", or adjacency = "replace-one" in [budget])");
+      error("fixed_size_add_remove", run_.sampler.place, kFixedSizeAddRemove, kNotFixedSize);
     }
     if (run_.uses(Technique::kDpSgd) && (!run_.batch_size.stated() || !schedule_.population)) {
       error("fixed_size_needs_batch", run_.sampler.place, "batches of fixed size need batch_size, and rows in [data]",

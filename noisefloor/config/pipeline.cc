@@ -6,14 +6,14 @@
 #include <algorithm>
 
 #include "noisefloor/base/text.h"
-#include "noisefloor/config/spelling.h"
-#include "noisefloor/config/toml_obstacle.h"
 #include "noisefloor/config/toml_reader.h"
 
 namespace noisefloor {
 namespace {
 
+using config_internal::kAboveZero;
 using config_internal::Names;
+using config_internal::names_of;
 using config_internal::place_of;
 using config_internal::SectionReader;
 
@@ -22,8 +22,6 @@ constexpr Names<Technique, 5> kTechniques{{{"dp-sgd", Technique::kDpSgd},
                                            {"federated", Technique::kFederated},
                                            {"secure-aggregation", Technique::kSecureAggregation},
                                            {"synthetic", Technique::kSynthetic}}};
-constexpr Names<SamplerKind, 3> kSamplers{
-    {{"poisson", SamplerKind::kPoisson}, {"fixed-size", SamplerKind::kFixedSize}, {"shuffle", SamplerKind::kShuffle}}};
 constexpr Names<NoiseMechanism, 6> kMechanisms{{{"laplace", NoiseMechanism::kLaplace},
                                                 {"gaussian", NoiseMechanism::kGaussian},
                                                 {"geometric", NoiseMechanism::kGeometric},
@@ -40,12 +38,6 @@ constexpr Names<BoundsSource, 3> kBounds{
 constexpr Names<Tuning, 3> kTunings{{{"every-trial", Tuning::kEveryTrial},
                                      {"repeat-and-select", Tuning::kRepeatAndSelect},
                                      {"public-data", Tuning::kPublicData}}};
-
-// Enumerations of other folders bring their own names.
-template <class E, class... Values>
-auto names_of(Values... values) {
-  return Names<E, sizeof...(values)>{{{name_of(values), values}...}};
-}
 
 void read_budget(const toml::table& table, Budget& budget, bool& readable, Findings& findings) {
   budget.place = place_of(table.source());
@@ -141,13 +133,13 @@ Run read_run(const toml::table& table, std::size_t number, Findings& findings) {
   reader.quantity("batch_size", run.batch_size);
   reader.quantity("sample_rate", run.sample_rate);
   reader.quantity("steps", run.steps);
-  reader.positive_number("epochs", run.epochs);
-  reader.choice("sampler", kSamplers, run.sampler);
+  reader.number("epochs", run.epochs, kAboveZero);
+  reader.choice("sampler", config_internal::kSamplers, run.sampler);
   reader.quantity("clients", run.clients);
   reader.quantity("clients_per_round", run.clients_per_round);
   reader.quantity("smallest_client", run.smallest_client);
   reader.quantity("rounds", run.rounds);
-  reader.positive_number("local_epochs", run.local_epochs);
+  reader.number("local_epochs", run.local_epochs, kAboveZero);
   reader.quantity("local_steps", run.local_steps);
   reader.flag("secure_aggregation", run.secure_aggregation);
   reader.choice("mechanism", kMechanisms, run.mechanism);
@@ -168,55 +160,18 @@ Run read_run(const toml::table& table, std::size_t number, Findings& findings) {
   return run;
 }
 
-// The table of a section that must be one, or nullptr with a finding.
-const toml::table* section(const toml::key& key, const toml::node& node, bool& readable, Findings& findings) {
-  if (const toml::table* table = node.as_table()) return table;
-  readable = false;
-  findings.error("wrong_type", place_of(key.source()),
-                 fmt::format("{} is {}, and a section is needed", key.str(), config_internal::type_name(node)),
-                 fmt::format("write [{}] on a line of its own, and its keys below", key.str()));
-  return nullptr;
-}
-
-void read_runs(const toml::key& key, const toml::node& node, Pipeline& pipeline, Findings& findings) {
-  const toml::array* list = node.as_array();
-  if (list == nullptr || !list->is_array_of_tables()) {
-    pipeline.readable = false;
-    findings.error("wrong_type", place_of(key.source()),
-                   fmt::format("run is {}, and runs are a list", config_internal::type_name(node)),
-                   "write [[run]], with double brackets, above each run");
-    return;
-  }
-  for (const toml::node& item : *list) {
-    pipeline.runs.push_back(read_run(*item.as_table(), pipeline.runs.size() + 1, findings));
-  }
-}
-
 void read_document(const toml::table& document, Pipeline& pipeline, Findings& findings) {
-  const std::vector<std::string_view> known{"name", "budget", "data", "run"};
-  for (const auto& [key, node] : document) {
-    if (key.str() == "budget") {
-      if (const toml::table* table = section(key, node, pipeline.readable, findings)) {
-        read_budget(*table, pipeline.budget, pipeline.readable, findings);
-      }
-    } else if (key.str() == "data") {
-      if (const toml::table* table = section(key, node, pipeline.readable, findings)) {
-        read_data(*table, pipeline.data, pipeline.readable, findings);
-      }
-    } else if (key.str() == "run") {
-      read_runs(key, node, pipeline, findings);
-    } else if (key.str() == "name") {
-      SectionReader reader(document, "the pipeline", findings);
-      reader.text("name", pipeline.name);
-      pipeline.readable = pipeline.readable && reader.good();
-    } else {
-      pipeline.readable = false;
-      const bool is_section = node.is_table() || node.is_array_of_tables();
-      findings.error(is_section ? "unknown_section" : "unknown_key", place_of(key.source()),
-                     fmt::format("a pipeline has no {} {}", is_section ? "section" : "key", shown(key.str())),
-                     suggestion(key.str(), known));
-    }
+  SectionReader reader(document, "the pipeline", findings);
+  reader.text("name", pipeline.name);
+  if (const toml::table* table = reader.section("budget")) {
+    read_budget(*table, pipeline.budget, pipeline.readable, findings);
   }
+  if (const toml::table* table = reader.section("data")) read_data(*table, pipeline.data, pipeline.readable, findings);
+  for (const toml::table* table : reader.sections("run", "run")) {
+    pipeline.runs.push_back(read_run(*table, pipeline.runs.size() + 1, findings));
+  }
+  reader.finish();
+  pipeline.readable = pipeline.readable && reader.good();
 }
 
 }  // namespace
@@ -240,29 +195,13 @@ bool Run::has_secure_aggregation() const {
 PipelineText read_pipeline(std::string_view text) {
   PipelineText result;
   Findings findings;
-  const auto unreadable = [&](const char* code, Place place, std::string message, std::string remedy) {
-    findings.error(code, place, std::move(message), std::move(remedy));
+  const auto document =
+      config_internal::parse_document(text, "split the pipeline into files that are checked one by one", findings);
+  if (document) {
+    read_document(*document, result.pipeline, findings);
+  } else {
     result.pipeline.readable = false;
-    result.findings = findings.sorted();
-    return result;
-  };
-  if (text.size() > kMaxPipelineBytes) {
-    return unreadable("too_large", {1, 1},
-                      fmt::format("the text has {} bytes, of at most {}", text.size(), kMaxPipelineBytes),
-                      "split the pipeline into files that are checked one by one");
   }
-  if (const auto obstacle = config_internal::find_obstacle(text)) {
-    return unreadable("syntax", obstacle->place, obstacle->message, obstacle->remedy);
-  }
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    const toml::parse_error& error = parsed.error();
-    std::string what(error.description());
-    for (char& c : what) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-    return unreadable("syntax", place_of(error.source()), "not valid TOML: " + what,
-                      "correct the syntax at this place; a name or a text stands in quotes, a number does not");
-  }
-  read_document(parsed.table(), result.pipeline, findings);
   result.findings = findings.sorted();
   return result;
 }

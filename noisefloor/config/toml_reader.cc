@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/config/spelling.h"
+#include "noisefloor/config/toml_obstacle.h"
 
 namespace noisefloor::config_internal {
 namespace {
@@ -34,6 +36,26 @@ std::string_view type_name(const toml::node& node) {
   }
 }
 
+std::optional<toml::table> parse_document(std::string_view text, std::string if_too_large, Findings& findings) {
+  if (text.size() > kMaxPipelineBytes) {
+    findings.error("too_large", {1, 1},
+                   fmt::format("the text has {} bytes, of at most {}", text.size(), kMaxPipelineBytes),
+                   std::move(if_too_large));
+    return std::nullopt;
+  }
+  if (auto obstacle = find_obstacle(text)) {
+    findings.error("syntax", obstacle->place, std::move(obstacle->message), std::move(obstacle->remedy));
+    return std::nullopt;
+  }
+  toml::parse_result parsed = toml::parse(text);
+  if (parsed) return std::move(parsed).table();
+  std::string what(parsed.error().description());
+  for (char& c : what) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  findings.error("syntax", place_of(parsed.error().source()), "not valid TOML: " + what,
+                 "correct the syntax at this place; a name or a text stands in quotes, a number does not");
+  return std::nullopt;
+}
+
 const toml::node* SectionReader::take(std::string_view key, Place& place) {
   known_.push_back(key);
   const toml::node* node = table_.get(key);
@@ -43,8 +65,7 @@ const toml::node* SectionReader::take(std::string_view key, Place& place) {
 
 void SectionReader::refuse(std::string code, std::string_view key, Place place, std::string_view what,
                            std::string remedy) {
-  good_ = false;
-  findings_.error(std::move(code), place, fmt::format("{} of {} {}", key, section_, what), std::move(remedy));
+  error(std::move(code), place, fmt::format("{} of {} {}", key, section_, what), std::move(remedy));
 }
 
 void SectionReader::refuse_name(std::string_view key, const toml::node& node,
@@ -91,20 +112,140 @@ std::optional<std::uint64_t> SectionReader::whole(std::string_view key, const to
   return std::nullopt;
 }
 
-void SectionReader::number(std::string_view key, Located<double>& field) {
-  if (const toml::node* node = take(key, field.place)) field.value = real(key, *node);
-}
-
-void SectionReader::positive_number(std::string_view key, Located<double>& field) {
-  number(key, field);
-  if (field.has() && *field <= 0) {
-    refuse("out_of_range", key, field.place, fmt::format("is {}, and must be above 0", *field), "give a value above 0");
-    field.value.reset();
+void SectionReader::number(std::string_view key, Located<double>& field, const Range& range) {
+  const toml::node* node = take(key, field.place);
+  if (node == nullptr) return;
+  const std::optional<double> number = real(key, *node);
+  if (!number) return;
+  if (range.holds(*number)) {
+    field.value = number;
+  } else {
+    refuse("out_of_range", key, field.place, fmt::format("is {}, and must be {}", *number, range.requirement),
+           fmt::format("give a value that is {}", range.requirement));
   }
 }
 
 void SectionReader::count(std::string_view key, Located<std::uint64_t>& field) {
   if (const toml::node* node = take(key, field.place)) field.value = whole(key, *node);
+}
+
+std::optional<std::size_t> SectionReader::size_of(std::string_view key, const toml::node& node, std::size_t least,
+                                                  std::size_t most) {
+  const std::optional<std::uint64_t> number = whole(key, node);
+  if (!number || (*number >= least && *number <= most)) return number;
+  refuse("out_of_range", key, place_of(node.source()),
+         fmt::format("is {}, and must be a whole number from {} to {}", *number, least, most),
+         "give a value in that range");
+  return std::nullopt;
+}
+
+void SectionReader::size(std::string_view key, std::size_t least, std::size_t most, Located<std::size_t>& field) {
+  if (const toml::node* node = take(key, field.place)) field.value = size_of(key, *node, least, most);
+}
+
+bool SectionReader::expect_list(std::string_view key, const toml::node& node, std::string_view example) {
+  if (node.is_array()) return true;
+  refuse("wrong_type", key, place_of(node.source()), fmt::format("is {}, and a list is needed", type_name(node)),
+         fmt::format("write it in brackets, as in {} = {}", key, example));
+  return false;
+}
+
+void SectionReader::sizes(std::string_view key, std::size_t least, std::size_t most,
+                          Located<std::vector<std::size_t>>& field) {
+  const toml::node* node = take(key, field.place);
+  if (node == nullptr || !expect_list(key, *node, "[64, 32]")) return;
+  one_or_more(key, *node, field, [&](const toml::node& item) { return size_of(key, item, least, most); });
+}
+
+void SectionReader::texts(std::string_view key, Located<std::vector<std::string>>& field) {
+  const toml::node* node = take(key, field.place);
+  if (node == nullptr || !expect_list(key, *node, R"(["a", "b"])")) return;
+  std::set<std::string> seen;
+  one_or_more(key, *node, field, [&](const toml::node& item) {
+    std::optional<std::string> text = item.value_exact<std::string>();
+    const Place place = place_of(item.source());
+    if (!text) {
+      refuse("wrong_type", key, place, fmt::format("has {} among its texts", type_name(item)),
+             "write each in quotes, numbers too");
+    } else if (!seen.insert(*text).second) {
+      refuse("out_of_range", key, place, fmt::format("lists {} twice", shown(*text)), "remove one of the two");
+      text.reset();
+    }
+    return text;
+  });
+}
+
+const toml::table* SectionReader::section(std::string_view key) {
+  known_.push_back(key);
+  const auto found = table_.find(key);
+  if (found == table_.end()) return nullptr;
+  if (const toml::table* table = found->second.as_table()) return table;
+  error("wrong_type", place_of(found->first.source()),
+        fmt::format("{} is {}, and a section is needed", key, type_name(found->second)),
+        fmt::format("write [{}] on a line of its own, and its keys below", key));
+  return nullptr;
+}
+
+std::vector<const toml::table*> SectionReader::sections(std::string_view key, std::string_view header) {
+  known_.push_back(key);
+  std::vector<const toml::table*> tables;
+  const auto found = table_.find(key);
+  if (found == table_.end()) return tables;
+  const toml::array* list = found->second.as_array();
+  if (list == nullptr || !list->is_array_of_tables()) {
+    std::string_view what = type_name(found->second);
+    if (list != nullptr) what = list->empty() ? "an empty list" : "a list of something else";
+    error("wrong_type", place_of(found->first.source()),
+          fmt::format("{} is {}, and a list of sections is needed", key, what),
+          fmt::format("write [[{}]], with double brackets, above each {}", header, key));
+    return tables;
+  }
+  for (const toml::node& item : *list) tables.push_back(item.as_table());
+  return tables;
+}
+
+void SectionReader::refuse_unused(std::string_view key, std::string_view selector,
+                                  const std::vector<std::string_view>& names) {
+  const toml::node* node = table_.get(key);
+  if (node == nullptr) return;
+  known_.push_back(key);
+  refuse("key_not_used", key, place_of(node->source()),
+         fmt::format("would do nothing: it belongs to {} = \"{}\"", selector, fmt::join(names, "\" or \"")),
+         fmt::format("remove {}, or set {} = \"{}\"", key, selector, names.front()));
+}
+
+void SectionReader::unused(std::string_view key, std::string_view belongs_to) {
+  const toml::node* node = table_.get(key);
+  if (node == nullptr) return;
+  known_.push_back(key);
+  refuse("key_not_used", key, place_of(node->source()), fmt::format("would do nothing: it belongs to {}", belongs_to),
+         fmt::format("remove {}", key));
+}
+
+Place SectionReader::place() const {
+  const Place place = place_of(table_.source());
+  return place.line == 0 ? Place{1, 1} : place;
+}
+
+void SectionReader::error(std::string code, Place place, std::string message, std::string remedy) {
+  good_ = false;
+  findings_.error(std::move(code), place.line == 0 ? this->place() : place, std::move(message), std::move(remedy));
+}
+
+void SectionReader::missing(std::string code, std::string_view key, std::string remedy) {
+  error(std::move(code), {}, fmt::format("{} has no {}", section_, key), std::move(remedy));
+}
+
+void SectionReader::conflict(std::string_view a, std::string_view b, Place place, const std::string& remedy) {
+  error("conflicting_keys", place, fmt::format("{} has both {} and {}", section_, a, b), remedy);
+}
+
+void SectionReader::elsewhere(std::string_view key, std::string remedy) {
+  const auto found = table_.find(key);
+  if (found == table_.end()) return;
+  known_.push_back(key);
+  error("unknown_key", place_of(found->first.source()), fmt::format("{} has no key '{}'", section_, key),
+        std::move(remedy));
 }
 
 void SectionReader::flag(std::string_view key, Located<bool>& field) {
@@ -133,9 +274,10 @@ void SectionReader::text(std::string_view key, Located<std::string>& field) {
 void SectionReader::finish() {
   for (const auto& [key, node] : table_) {
     if (std::find(known_.begin(), known_.end(), key.str()) != known_.end()) continue;
-    good_ = false;
-    findings_.error("unknown_key", place_of(key.source()), fmt::format("{} has no key {}", section_, shown(key.str())),
-                    suggestion(key.str(), known_));
+    const bool is_section = node.is_table() || node.is_array_of_tables();
+    error(is_section ? "unknown_section" : "unknown_key", place_of(key.source()),
+          fmt::format("{} has no {} {}", section_, is_section ? "section" : "key", shown(key.str())),
+          suggestion(key.str(), known_));
   }
 }
 

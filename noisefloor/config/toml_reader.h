@@ -1,10 +1,14 @@
-// Reads one section of a TOML document key by key, and remembers which keys there are to know.
+// A TOML document, and its sections key by key: what is wrong becomes a finding, and keys that nobody asks for are errors.
 //
 // Internal to config/: the only header that includes toml++.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,12 +34,51 @@ namespace noisefloor::config_internal {
 template <class E, std::size_t N>
 using Names = std::array<std::pair<std::string_view, E>, N>;
 
+// Enumerations of other folders bring their own names.
+template <class E, class... Values>
+auto names_of(Values... values) {
+  return Names<E, sizeof...(values)>{{{name_of(values), values}...}};
+}
+
+inline constexpr Names<SamplerKind, 3> kSamplers{
+    {{"poisson", SamplerKind::kPoisson}, {"fixed-size", SamplerKind::kFixedSize}, {"shuffle", SamplerKind::kShuffle}}};
+
+// A key whose value decides which others there are, such as format, and what it was found to be.
+template <class E, std::size_t N>
+struct Selector {
+  std::string_view key;
+  const Names<E, N>& names;
+  std::optional<E> value;
+};
+template <class E, std::size_t N>
+[[nodiscard]] Selector<E, N> selector(std::string_view key, const Names<E, N>& names, const Located<E>& field,
+                                      std::optional<E> by_default = std::nullopt) {
+  return {key, names, field.stated() ? field.value : by_default};
+}
+
+// Where a number must be.
+struct Range {
+  bool (*holds)(double);
+  std::string_view requirement;  // as it reads after "must be"
+};
+inline constexpr Range kAnyNumber{[](double /*x*/) { return true; }, "a number"};
+inline constexpr Range kAboveZero{[](double x) { return x > 0; }, "above 0"};
+inline constexpr Range kNotNegative{[](double x) { return x >= 0; }, "0 or above"};
+inline constexpr Range kBelowOne{[](double x) { return x >= 0 && x < 1; }, "0 or above and below 1"};
+inline constexpr Range kBetweenZeroAndOne{[](double x) { return x > 0 && x < 1; }, "above 0 and below 1"};
+
 [[nodiscard]] inline Place place_of(const toml::source_region& region) {
   return {region.begin.line, region.begin.column};
 }
 
 [[nodiscard]] std::string_view type_name(const toml::node& node);  // "a text", "a number", …
 
+// Nothing, with a finding, if the text has more than kMaxPipelineBytes or is not valid TOML. `if_too_large` is the remedy for
+// the former.
+[[nodiscard]] std::optional<toml::table> parse_document(std::string_view text, std::string if_too_large,
+                                                        Findings& findings);
+
+// Keys that it is asked for must outlive it: it remembers them for finish().
 class SectionReader {
  public:
   // `section` as messages name it: "[budget]".
@@ -54,11 +97,29 @@ class SectionReader {
     }
   }
 
-  void number(std::string_view key, Located<double>& field);           // finite
-  void positive_number(std::string_view key, Located<double>& field);  // finite, above 0
-  void count(std::string_view key, Located<std::uint64_t>& field);     // whole, 0 or above
+  void number(std::string_view key, Located<double>& field, const Range& range = kAnyNumber);  // finite
+  void count(std::string_view key, Located<std::uint64_t>& field);                             // whole, 0 or above
+  void size(std::string_view key, std::size_t least, std::size_t most, Located<std::size_t>& field);
   void flag(std::string_view key, Located<bool>& field);
   void text(std::string_view key, Located<std::string>& field);  // not empty
+
+  // Lists of at least one. Texts may be empty; one that is listed twice is an error.
+  void texts(std::string_view key, Located<std::vector<std::string>>& field);
+  void sizes(std::string_view key, std::size_t least, std::size_t most, Located<std::vector<std::size_t>>& field);
+
+  // One quantity or a list of them.
+  template <class Q>
+  void quantities(std::string_view key, Located<std::vector<Q>>& field) {
+    if (const toml::node* node = take(key, field.place)) {
+      one_or_more(key, *node, field, [&](const toml::node& item) -> std::optional<Q> {
+        const std::optional<double> number = real(key, item);
+        if (!number) return std::nullopt;
+        Located<Q> one{std::nullopt, place_of(item.source())};
+        keep(key, Q::make(*number), one);
+        return one.value;
+      });
+    }
+  }
 
   // One of a list of names.
   template <class E, std::size_t N>
@@ -70,24 +131,53 @@ class SectionReader {
   // One name or a list of names.
   template <class E, std::size_t N>
   void choices(std::string_view key, const Names<E, N>& names, Located<std::vector<E>>& field) {
-    const toml::node* node = take(key, field.place);
-    if (node == nullptr) return;
-    std::vector<E> values;
-    const toml::array* list = node->as_array();
-    bool good = list == nullptr || !list->empty();
-    if (!good) refuse("out_of_range", key, field.place, "is an empty list", "name at least one");
-    const auto add = [&](const toml::node& item) {
-      const std::optional<E> value = name(key, item, names);
-      good = good && value;
-      if (value) values.push_back(*value);
-    };
-    if (list == nullptr) {
-      add(*node);
-    } else {
-      for (const toml::node& item : *list) add(item);
+    if (const toml::node* node = take(key, field.place)) {
+      one_or_more(key, *node, field, [&](const toml::node& item) { return name(key, item, names); });
     }
-    if (good) field.value = std::move(values);
   }
+
+  // The section of this name; nullptr if it is not there, or is none.
+  [[nodiscard]] const toml::table* section(std::string_view key);
+  // The sections under [[header]], of which `key` is the last part.
+  [[nodiscard]] std::vector<const toml::table*> sections(std::string_view key, std::string_view header);
+
+  // Whether a key is one to ask for, as far as a selector decides. If the key stands there all the same, it would do
+  // nothing: an error.
+  template <class E, std::size_t N>
+  [[nodiscard]] bool takes(std::string_view key, const Selector<E, N>& selector, std::initializer_list<E> uses) {
+    if (!selector.value || std::find(uses.begin(), uses.end(), *selector.value) != uses.end()) return true;
+    std::vector<std::string_view> names;
+    for (const auto& [name, value] : selector.names) {
+      if (std::find(uses.begin(), uses.end(), value) != uses.end()) names.push_back(name);
+    }
+    refuse_unused(key, selector.key, names);
+    return false;
+  }
+
+  [[nodiscard]] bool holds(std::string_view key) const { return table_.contains(key); }
+  [[nodiscard]] bool holds_list(std::string_view key) const { return table_[key].is_array(); }
+  [[nodiscard]] Place place() const;  // of the section
+
+  // What is wrong beyond single values. A place that is nowhere becomes that of the section.
+  void error(std::string code, Place place, std::string message, std::string remedy);
+  // A key that must be there.
+  template <class T>
+  void require(std::string_view key, const Located<T>& field, std::string remedy) {
+    if (!field.stated()) missing("key_missing", key, std::move(remedy));
+  }
+  void missing(std::string code, std::string_view key, std::string remedy);
+  // Keys of which only one can be there.
+  template <class A, class B>
+  void exclude(std::string_view a_key, const Located<A>& a, std::string_view b_key, const Located<B>& b,
+               const std::string& remedy) {
+    if (a.stated() && b.stated()) conflict(a_key, b_key, std::max(a.place, b.place), remedy);
+  }
+  // A key that would do nothing if it stands here, since it belongs to something else.
+  void unused(std::string_view key, std::string_view belongs_to);
+  // A key that is known, and that nothing can be said about yet.
+  void skip(std::string_view key) { known_.push_back(key); }
+  // A key that one could look for here, and that is at home elsewhere.
+  void elsewhere(std::string_view key, std::string remedy);
 
   // Keys that were not asked for are errors. To be called last.
   void finish();
@@ -101,6 +191,31 @@ class SectionReader {
   [[nodiscard]] std::optional<std::uint64_t> whole(std::string_view key, const toml::node& node);
   void refuse(std::string code, std::string_view key, Place place, std::string_view what, std::string remedy);
   void refuse_name(std::string_view key, const toml::node& node, const std::vector<std::string_view>& known);
+  void refuse_unused(std::string_view key, std::string_view selector, const std::vector<std::string_view>& names);
+  void conflict(std::string_view a, std::string_view b, Place place, const std::string& remedy);
+  [[nodiscard]] bool expect_list(std::string_view key, const toml::node& node, std::string_view example);
+  [[nodiscard]] std::optional<std::size_t> size_of(std::string_view key, const toml::node& node, std::size_t least,
+                                                   std::size_t most);
+
+  // What read() makes of a value, or of each of a list of at least one; kept if all are good.
+  template <class T, class Read>
+  void one_or_more(std::string_view key, const toml::node& node, Located<std::vector<T>>& field, Read read) {
+    std::vector<T> values;
+    const toml::array* list = node.as_array();
+    bool good = list == nullptr || !list->empty();
+    if (!good) refuse("out_of_range", key, field.place, "is an empty list", "name at least one");
+    const auto add = [&](const toml::node& item) {
+      std::optional<T> value = read(item);
+      good = good && value;
+      if (value) values.push_back(std::move(*value));
+    };
+    if (list == nullptr) {
+      add(node);
+    } else {
+      for (const toml::node& item : *list) add(item);
+    }
+    if (good) field.value = std::move(values);
+  }
 
   template <class Q>
   void keep(std::string_view key, const Result<Q>& made, Located<Q>& field) {
