@@ -1,0 +1,357 @@
+#include "noisefloor/config/training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "noisefloor/config/check_run.h"
+#include "noisefloor/config/training_sections.h"
+
+namespace noisefloor {
+namespace {
+
+using config_internal::DataSection;
+using config_internal::kAboveZero;
+using config_internal::kBelowOne;
+using config_internal::kBetweenZeroAndOne;
+using config_internal::kNotNegative;
+using config_internal::ModelKind;
+using config_internal::ModelSection;
+using config_internal::Names;
+using config_internal::names_of;
+using config_internal::SectionReader;
+using config_internal::selector;
+
+constexpr double kLargeDelta = 1e-3;
+
+enum class NoiseKind : std::uint8_t { kNone };
+enum class Clipping : std::uint8_t { kFlat, kPerLayer, kAutomatic, kAdaptive };
+
+constexpr Names<NoiseKind, 1> kNoiseKinds{{{"none", NoiseKind::kNone}}};
+constexpr Names<Clipping, 4> kClippings{{{"flat", Clipping::kFlat},
+                                         {"per-layer", Clipping::kPerLayer},
+                                         {"automatic", Clipping::kAutomatic},
+                                         {"adaptive", Clipping::kAdaptive}}};
+constexpr Names<OptimizerKind, 5> kOptimizers{{{"sgd", OptimizerKind::kSgd},
+                                               {"adam", OptimizerKind::kAdam},
+                                               {"adamw", OptimizerKind::kAdamW},
+                                               {"adagrad", OptimizerKind::kAdagrad},
+                                               {"rmsprop", OptimizerKind::kRmsProp}}};
+constexpr Names<RateDecay, 4> kSchedules{{{"constant", RateDecay::kConstant},
+                                          {"cosine", RateDecay::kCosine},
+                                          {"inverse", RateDecay::kInverse},
+                                          {"inverse-root", RateDecay::kInverseRoot}}};
+
+// --- [budget] ------------------------------------------------------------------------------------------------------------
+
+struct BudgetKeys {
+  Located<std::string> name;
+  Located<Epsilon> epsilon;
+  Located<Delta> delta;
+  Located<Adjacency> adjacency;
+
+  // Nothing if it is stated and cannot be read.
+  [[nodiscard]] std::optional<Adjacency> neighbours() const {
+    return adjacency.stated() ? adjacency.value : Adjacency::kAddRemove;
+  }
+};
+
+BudgetKeys read_budget(const toml::table& table, Findings& findings) {
+  SectionReader reader(table, "[budget]", findings);
+  BudgetKeys keys;
+  reader.text("name", keys.name);
+  reader.quantity("epsilon", keys.epsilon);
+  reader.quantity("delta", keys.delta);
+  reader.choice("adjacency", names_of<Adjacency>(Adjacency::kAddRemove, Adjacency::kReplaceOne), keys.adjacency);
+  reader.finish();
+  if (!keys.epsilon.stated()) {
+    reader.missing("epsilon_missing", "epsilon", "add epsilon = …, what all that spends this budget may cost together");
+  }
+  if (!keys.delta.stated()) reader.missing("delta_missing", "delta", "add delta = …, well below 1/rows");
+  config_internal::check_size(keys.epsilon, findings);
+  if (keys.delta.has() && keys.delta.value->value() >= kLargeDelta) {
+    findings.warning("delta_large", keys.delta.place,
+                     fmt::format("delta = {:g} allows publishing one record in {:.0f} outright",
+                                 keys.delta.value->value(), 1 / keys.delta.value->value()),
+                     "take well below 1/rows: 1e-5 for some ten thousand rows");
+  }
+  return keys;
+}
+
+// --- [training] ----------------------------------------------------------------------------------------------------------
+
+class DescentReader {
+ public:
+  DescentReader(const toml::table& table, const BudgetKeys& budget, Findings& findings)
+      : reader_(table, "[training]", findings), budget_(budget) {}
+
+  void read() {
+    read_noise();
+    read_batches();
+    read_clipping();
+    read_optimizer();
+    read_learning_rate();
+    reader_.number("averaging", averaging_, kBelowOne);
+    reader_.elsewhere("epsilon", "noise is calibrated to target_epsilon: did you mean that?");
+    reader_.elsewhere("delta", "delta stands in [budget]");
+    reader_.finish();
+  }
+
+  // What it needs of the model.
+  void expect_fit(const ModelSection& model) {
+    if (model.kind.value == ModelKind::kRidge && !weight_decay_.stated()) {
+      reader_.missing("key_missing", "weight_decay",
+                      R"(add weight_decay = …, which makes a linear model kind = "ridge")");
+    }
+    if (!model.good || !clip_norms_.has()) return;
+    const auto layers = static_cast<std::size_t>(
+        std::count_if(model.model.layers.begin(), model.model.layers.end(), [](const lanes::Layer& layer) {
+          const auto* normalize = std::get_if<lanes::Normalize>(&layer);
+          return std::holds_alternative<lanes::Linear>(layer) || std::holds_alternative<lanes::Conv2d>(layer) ||
+                 (normalize != nullptr && normalize->affine);
+        }));
+    std::vector<ClipNorm> norms = *clip_norms_;
+    if (norms.size() == 1) norms.resize(layers, norms.front());
+    if (norms.size() != layers) {
+      reader_.error(
+          "clip_norms_do_not_fit", clip_norms_.place,
+          fmt::format("clip_norm lists {} norms, and the model has {} layers with parameters", norms.size(), layers),
+          "list one for each of them, or give one number for all");
+    } else if (const auto rule = ClipRule::create(GroupClip{norms}); layers > 0 && !rule.has_value()) {
+      reader_.error("out_of_range", clip_norms_.place, rule.error().message, "give smaller norms");
+    }
+  }
+
+  // Both require that there is no error.
+  [[nodiscard]] TrainingPrivacy privacy(const std::string& name) const {
+    TrainingPrivacy privacy{.budget = budget_.name.value.value_or(name),
+                            .epsilon = *budget_.epsilon,
+                            .delta = *budget_.delta,
+                            .adjacency = *budget_.neighbours(),
+                            .target_epsilon = target_epsilon_.value,
+                            .noise_multiplier = noise_multiplier_.value,
+                            .private_training = is_private()};
+    if (is_private() && !privacy.noise_multiplier && !privacy.target_epsilon) privacy.target_epsilon = privacy.epsilon;
+    return privacy;
+  }
+
+  [[nodiscard]] TrainingDescent descent() const {
+    return {.sampler = sampler_.value.value_or(SamplerKind::kPoisson),
+            .batch_size = *batch_size_,
+            .steps = steps_.value,
+            .epochs = epochs_.value.value_or(0),
+            .clip = clip(),
+            .adaptive = clipping() == Clipping::kAdaptive ? std::optional(adaptive_) : std::nullopt,
+            .optimizer = optimizer_,
+            .learning_rate = learning_rate_,
+            .averaging = averaging_.value.value_or(0)};
+  }
+
+ private:
+  [[nodiscard]] bool is_private() const { return !noise_.stated(); }
+  [[nodiscard]] std::optional<Clipping> clipping() const {
+    return clipping_.stated() ? clipping_.value : Clipping::kFlat;
+  }
+
+  void read_noise() {
+    reader_.quantity("target_epsilon", target_epsilon_);
+    reader_.quantity("noise_multiplier", noise_multiplier_);
+    reader_.choice("noise", kNoiseKinds, noise_);
+    reader_.exclude("target_epsilon", target_epsilon_, "noise_multiplier", noise_multiplier_,
+                    "keep one of them: each follows from the other");
+    const char* no_noise = "noise = \"none\" is for a comparison without privacy: keep it, or what it contradicts";
+    reader_.exclude("noise", noise_, "target_epsilon", target_epsilon_, no_noise);
+    reader_.exclude("noise", noise_, "noise_multiplier", noise_multiplier_, no_noise);
+    if (target_epsilon_.has() && budget_.epsilon.has() && *target_epsilon_ > *budget_.epsilon) {
+      reader_.error("target_above_total", target_epsilon_.place,
+                    fmt::format("target_epsilon = {:g} is above the total of {:g}", target_epsilon_.value->value(),
+                                budget_.epsilon.value->value()),
+                    fmt::format("at most {:g} fits; or raise epsilon in [budget]", budget_.epsilon.value->value()));
+    }
+    if (is_private() && budget_.delta.has() && budget_.delta.value->value() == 0) {
+      reader_.error("gaussian_needs_delta", budget_.delta.place,
+                    "the total delta is 0, and training adds Gaussian noise: no epsilon is large enough",
+                    "set delta in [budget] to well below 1/rows");
+    }
+  }
+
+  void read_batches() {
+    reader_.quantity("batch_size", batch_size_);
+    reader_.require("batch_size", batch_size_, "add batch_size = …, the (expected) number of examples in a step");
+    reader_.quantity("steps", steps_);
+    reader_.number("epochs", epochs_, kAboveZero);
+    reader_.exclude("epochs", epochs_, "steps", steps_, "keep one of them: each follows from the other");
+    if (!epochs_.stated() && !steps_.stated()) {
+      reader_.missing("schedule_missing", "epochs and no steps", "add epochs = … or steps = …, how long it trains");
+    }
+    reader_.choice("sampler", config_internal::kSamplers, sampler_);
+    if (sampler_.value == SamplerKind::kShuffle) {
+      reader_.error(
+          "shuffle_not_poisson", sampler_.place,
+          "batches of a shuffled list are not offered: no valid bound is known for them, and their epsilon can "
+          "be far higher than that of Poisson samples",
+          R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one" in [budget])");
+    }
+    if (sampler_.value == SamplerKind::kFixedSize && budget_.neighbours() == Adjacency::kAddRemove) {
+      reader_.error("fixed_size_add_remove", sampler_.place, config_internal::kFixedSizeAddRemove,
+                    config_internal::kNotFixedSize);
+    }
+  }
+
+  void read_clipping() {
+    reader_.choice("clipping", kClippings, clipping_);
+    const auto rule = selector("clipping", kClippings, clipping_, std::optional(Clipping::kFlat));
+    if (!rule.value) {
+      reader_.skip("clip_norm");
+    } else if (*rule.value == Clipping::kPerLayer) {
+      reader_.quantities("clip_norm", clip_norms_);
+    } else if (reader_.holds_list("clip_norm")) {
+      reader_.unused("clip_norm", "clipping = \"per-layer\" as a list");
+    } else {
+      reader_.quantity("clip_norm", clip_norm_);
+    }
+    if (!reader_.holds("clip_norm") && (is_private() || clipping_.stated())) {
+      reader_.missing("clip_missing", "clip_norm: without one a single example can move the model by any amount",
+                      "add clip_norm = 1.0, the largest L2 norm of what one example adds");
+    }
+    if (reader_.takes("gamma", rule, {Clipping::kAutomatic})) reader_.number("gamma", gamma_, kAboveZero);
+    Located<double> quantile;
+    Located<double> rate;
+    Located<double> share;
+    if (reader_.takes("quantile", rule, {Clipping::kAdaptive}))
+      reader_.number("quantile", quantile, kBetweenZeroAndOne);
+    if (reader_.takes("rate", rule, {Clipping::kAdaptive})) reader_.number("rate", rate, kAboveZero);
+    if (reader_.takes("count_noise_share", rule, {Clipping::kAdaptive})) {
+      reader_.number("count_noise_share", share, kAboveZero);
+    }
+    adaptive_.quantile = quantile.value.value_or(adaptive_.quantile);
+    adaptive_.rate = rate.value.value_or(adaptive_.rate);
+    adaptive_.count_noise_share = share.value.value_or(adaptive_.count_noise_share);
+    if (rule.value != Clipping::kAdaptive || !noise_multiplier_.has() || !batch_size_.has()) return;
+    const double noise = adaptive_.count_noise_share * static_cast<double>(batch_size_.value->value());
+    if (2 * noise <= noise_multiplier_.value->value()) {
+      reader_.error(
+          "out_of_range", share.stated() ? share.place : clipping_.place,
+          fmt::format("count_noise_share times batch_size is {:.6g}, and must be above half of noise_multiplier, "
+                      "{:.6g}",
+                      noise, noise_multiplier_.value->value() / 2),
+          "take a larger count_noise_share or a larger batch");
+    }
+  }
+
+  void read_optimizer() {
+    Located<OptimizerKind> kind;
+    reader_.choice("optimizer", kOptimizers, kind);
+    optimizer_.kind = kind.value.value_or(OptimizerKind::kSgd);
+    const auto chosen = selector("optimizer", kOptimizers, kind, std::optional(OptimizerKind::kSgd));
+    const auto option = [&](std::string_view key, std::initializer_list<OptimizerKind> uses, double& value) {
+      Located<double> field;
+      if (reader_.takes(key, chosen, uses)) reader_.number(key, field, kBelowOne);
+      value = field.value.value_or(value);
+    };
+    option("momentum", {OptimizerKind::kSgd}, optimizer_.momentum);
+    option("beta1", {OptimizerKind::kAdam, OptimizerKind::kAdamW}, optimizer_.beta1);
+    option("beta2", {OptimizerKind::kAdam, OptimizerKind::kAdamW}, optimizer_.beta2);
+    option("alpha", {OptimizerKind::kRmsProp}, optimizer_.alpha);
+    reader_.number("weight_decay", weight_decay_, kNotNegative);
+    optimizer_.weight_decay = weight_decay_.value.value_or(0);
+  }
+
+  void read_learning_rate() {
+    Located<double> initial;
+    Located<RateDecay> schedule;
+    Located<double> decay;
+    Located<std::uint64_t> warm_up;
+    reader_.number("learning_rate", initial, kAboveZero);
+    reader_.require("learning_rate", initial, "add learning_rate = …, the length of the first steps");
+    reader_.choice("schedule", kSchedules, schedule);
+    const auto chosen = selector("schedule", kSchedules, schedule, std::optional(RateDecay::kConstant));
+    if (reader_.takes("decay", chosen, {RateDecay::kInverse, RateDecay::kInverseRoot})) {
+      reader_.number("decay", decay, kAboveZero);
+      if (chosen.value) reader_.require("decay", decay, "add decay = …, how fast the rate falls");
+    }
+    reader_.count("warm_up", warm_up);
+    learning_rate_.initial = initial.value.value_or(learning_rate_.initial);
+    learning_rate_.decay = schedule.value.value_or(RateDecay::kConstant);
+    learning_rate_.beta = decay.value.value_or(0);
+    learning_rate_.warm_up = warm_up.value.value_or(0);
+  }
+
+  [[nodiscard]] std::optional<ClipRule::Kind> clip() const {
+    if (clip_norms_.has()) return GroupClip{*clip_norms_};
+    if (!clip_norm_.has()) return std::nullopt;
+    if (clipping() == Clipping::kAutomatic) {
+      return AutomaticClip{*clip_norm_, gamma_.value.value_or(AutomaticClip{*clip_norm_}.gamma)};
+    }
+    return FlatClip{*clip_norm_};
+  }
+
+  SectionReader reader_;
+  const BudgetKeys& budget_;
+  Located<Epsilon> target_epsilon_;
+  Located<NoiseMultiplier> noise_multiplier_;
+  Located<NoiseKind> noise_;
+  Located<Rows> batch_size_;
+  Located<Steps> steps_;
+  Located<double> epochs_;
+  Located<SamplerKind> sampler_;
+  Located<Clipping> clipping_;
+  Located<ClipNorm> clip_norm_;
+  Located<std::vector<ClipNorm>> clip_norms_;  // per layer
+  Located<double> gamma_;
+  AdaptiveClip adaptive_;
+  Located<double> weight_decay_;
+  Optimizer::Options optimizer_;
+  LearningRate::Options learning_rate_;
+  Located<double> averaging_;
+};
+
+std::optional<Training> read_document(const toml::table& document, Findings& findings) {
+  SectionReader reader(document, "the training file", findings);
+  const auto required = [&](std::string_view key) {
+    const toml::table* table = reader.section(key);
+    if (!reader.holds(key)) {
+      reader.missing("section_missing", fmt::format("[{}]", key), fmt::format("add [{}], and its keys below", key));
+    }
+    return table;
+  };
+  Located<std::string> name;
+  reader.text("name", name);
+  reader.require("name", name, "add name = \"…\" as the first line: what people call the model");
+  const toml::table* budget_table = required("budget");
+  const toml::table* data_table = required("data");
+  const toml::table* model_table = required("model");
+  const toml::table* training_table = required("training");
+  reader.finish();
+
+  const BudgetKeys budget = budget_table != nullptr ? read_budget(*budget_table, findings) : BudgetKeys{};
+  DataSection data;
+  if (data_table != nullptr) data = config_internal::read_data_section(*data_table, findings);
+  ModelSection model;
+  if (model_table != nullptr) model = config_internal::read_model_section(*model_table, data, findings);
+  if (training_table == nullptr) return std::nullopt;
+  DescentReader descent(*training_table, budget, findings);
+  descent.read();
+  descent.expect_fit(model);
+  if (has_errors(findings.list())) return std::nullopt;
+  return Training{.name = *name,
+                  .data = std::move(data.data),
+                  .model = std::move(model.model),
+                  .privacy = descent.privacy(*name),
+                  .descent = descent.descent()};
+}
+
+}  // namespace
+
+TrainingText read_training(std::string_view text) {
+  TrainingText result;
+  Findings findings;
+  const auto document =
+      config_internal::parse_document(text, "leave out comments, or values that \"other\" can stand for", findings);
+  if (document) result.training = read_document(*document, findings);
+  result.findings = findings.sorted();
+  return result;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,100 @@
+// What one training is to do, as a TOML file: data, model, privacy and descent. docs/formats/training.md has every key.
+//
+// Guarantee:     as pipeline.h: reading never fails, all findings come back with their places, a value that is held is of
+//                the right type and in its range, and nothing is ignored.
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/config/finding.h"
+#include "noisefloor/config/pipeline.h"
+#include "noisefloor/lanes/layers.h"
+#include "noisefloor/sgd/dp_sgd.h"
+#include "noisefloor/table/libsvm.h"
+#include "noisefloor/table/schema.h"
+
+namespace noisefloor {
+
+// Where examples come from. Paths are as they stand in the file; whoever opens them resolves them against its folder.
+struct IdxFiles {
+  std::string images;
+  std::string labels;
+};
+struct TextFile {
+  std::string path;
+};
+using ExampleFiles = std::variant<IdxFiles, TextFile>;
+
+struct IdxFormat {
+  std::int32_t classes = 0;
+};
+struct CsvTable {
+  Schema schema;
+  CsvFormat format;
+};
+using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions>;
+
+struct TrainingData {
+  DataFormat format;
+  ExampleFiles train;
+  std::optional<ExampleFiles> test;
+  double test_fraction = 0;        // of the training file, where there is no test file
+  double validation_fraction = 0;  // declared public
+  std::uint64_t split_seed = 0;
+};
+
+// The network: layers, after a preset was spelled out.
+struct TrainingModel {
+  std::string name;  // of the preset, or "layers"
+  std::vector<lanes::Layer> layers;
+  std::optional<std::string> start_from;  // a safetensors file with its first weights
+};
+
+struct TrainingPrivacy {
+  std::string budget;  // its name in the ledger
+  Epsilon epsilon;     // that the budget is made with if there is none of this name
+  Delta delta;
+  Adjacency adjacency = Adjacency::kAddRemove;
+  // Of a private training exactly one of these; the budget's epsilon if neither is stated.
+  std::optional<Epsilon> target_epsilon;            // that noise is calibrated to; at most the budget's
+  std::optional<NoiseMultiplier> noise_multiplier;  // σ divided by the clip norm (of all layers together)
+  bool private_training = true;                     // false: noise = "none", for comparison only
+};
+
+struct TrainingDescent {
+  SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
+  Rows batch_size;
+  std::optional<Steps> steps;  // or
+  double epochs = 0;
+  // GroupClip holds one norm here, which is every layer's, unless one was given for each layer with parameters. Nothing:
+  // no clipping, in a training that is not private.
+  std::optional<ClipRule::Kind> clip;
+  std::optional<AdaptiveClip> adaptive;
+  Optimizer::Options optimizer;
+  LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
+  double averaging = 0;
+};
+
+struct Training {
+  std::string name;
+  TrainingData data;
+  TrainingModel model;
+  TrainingPrivacy privacy;
+  TrainingDescent descent;
+};
+
+struct TrainingText {
+  std::optional<Training> training;  // nothing if there is an error among the findings
+  std::vector<Finding> findings;
+};
+
+[[nodiscard]] TrainingText read_training(std::string_view text);
+
+}  // namespace noisefloor

@@ -1,0 +1,340 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "noisefloor/base/text.h"
+#include "noisefloor/config/training_sections.h"
+
+namespace noisefloor::config_internal {
+namespace {
+
+constexpr std::size_t kMaxIdxClasses = 256;  // labels are bytes
+constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
+
+constexpr Names<DataKind, 3> kFormats{
+    {{"idx", DataKind::kIdx}, {"csv", DataKind::kCsv}, {"libsvm", DataKind::kLibsvm}}};
+constexpr Names<Scaling, 3> kScalings{
+    {{"symmetric", Scaling::kSymmetric}, {"unit", Scaling::kUnit}, {"none", Scaling::kNone}}};
+constexpr Names<Unlisted, 2> kUnlisted{{{"zeros", Unlisted::kZeros}, {"other", Unlisted::kOther}}};
+
+constexpr const char* kPublicBounds = "known without looking at the data";
+
+void expect_order(SectionReader& reader, const std::string& what, const Located<double>& lower,
+                  const Located<double>& upper) {
+  if (!lower.has() || !upper.has()) return;
+  if (const auto checked = check_bounds(what, *lower, *upper); !checked.has_value()) {
+    reader.error("bounds_out_of_order", std::max(lower.place, upper.place), checked.error().message,
+                 "give the lower bound as lower and the upper one as upper");
+  }
+}
+
+// --- [[data.column]] -----------------------------------------------------------------------------------------------------
+
+struct Column {
+  Located<std::string> name;
+  FeatureColumn feature;
+};
+
+FeatureColumn read_numeric(SectionReader& reader, const std::string& name, const Located<double>& lower,
+                           const Located<double>& upper) {
+  NumericColumn column;
+  Located<double> missing;
+  Located<Scaling> scaling;
+  reader.number("missing", missing);
+  reader.choice("scaling", kScalings, scaling);
+  if (!lower.stated() && !upper.stated()) {
+    reader.missing("key_missing", "lower and upper, and no values",
+                   fmt::format("add lower and upper, {}; or values = […] for a column of texts", kPublicBounds));
+  } else {
+    reader.require("lower", lower, fmt::format("add lower = …, a bound that is {}", kPublicBounds));
+    reader.require("upper", upper, fmt::format("add upper = …, a bound that is {}", kPublicBounds));
+  }
+  expect_order(reader, "column " + shown(name), lower, upper);
+  if (missing.has() && lower.has() && upper.has() && *lower < *upper && !(*missing >= *lower && *missing <= *upper)) {
+    reader.error("out_of_range", missing.place,
+                 fmt::format("missing of column {} is {}, and must be in its bounds, {} to {}", shown(name), *missing,
+                             *lower, *upper),
+                 "give the number that stands for a missing value, within the bounds");
+  }
+  column.name = name;
+  column.lower = lower.value.value_or(0);
+  column.upper = upper.value.value_or(0);
+  column.missing = missing.value;
+  column.scaling = scaling.value.value_or(Scaling::kSymmetric);
+  return column;
+}
+
+Column read_column(const toml::table& table, std::size_t number, Findings& findings) {
+  SectionReader reader(table, fmt::format("[[data.column]] number {}", number), findings);
+  Column column;
+  reader.text("name", column.name);
+  reader.require("name", column.name, "add name = \"…\", as it stands in the file's first line");
+  const std::string name = column.name.value.value_or("");
+  Located<double> lower;
+  Located<double> upper;
+  Located<std::vector<std::string>> values;
+  Located<Unlisted> unlisted;
+  reader.texts("values", values);
+  reader.number("lower", lower);
+  reader.number("upper", upper);
+  reader.choice("unlisted", kUnlisted, unlisted);
+  const char* one_kind =
+      "a column of numbers has lower and upper, and one of texts has values: keep the one that it is";
+  reader.exclude("values", values, "lower", lower, one_kind);
+  if (!lower.stated()) reader.exclude("values", values, "upper", upper, one_kind);
+  if (values.stated()) {
+    for (const char* key : {"missing", "scaling"}) reader.unused(key, "numbers, and the column lists values of texts");
+    column.feature = CategoricalColumn{name, values.value.value_or(std::vector<std::string>{}),
+                                       unlisted.value.value_or(Unlisted::kZeros)};
+  } else {
+    if (unlisted.stated()) reader.unused("unlisted", "texts, and the column has no values");
+    column.feature = read_numeric(reader, name, lower, upper);
+  }
+  reader.finish();
+  return column;
+}
+
+// --- [data] --------------------------------------------------------------------------------------------------------------
+
+class DataReader {
+ public:
+  DataReader(const toml::table& table, Findings& findings) : reader_(table, "[data]", findings), findings_(findings) {}
+
+  DataSection read() {
+    reader_.choice("format", kFormats, format_);
+    reader_.require("format", format_, R"(add format = "idx", "csv" or "libsvm")");
+    section_.kind = format_.value;
+    section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
+    section_.data.test = read_files("test", "test_labels", false);
+    read_split();
+    read_format();
+    reader_.finish();
+    return std::move(section_);
+  }
+
+ private:
+  using Kinds = std::initializer_list<DataKind>;
+
+  bool takes(std::string_view key, Kinds kinds) {
+    return reader_.takes(key, selector("format", kFormats, format_), kinds);
+  }
+
+  // Keys live as long as the reader, which remembers them.
+  std::optional<ExampleFiles> read_files(const char* key, const char* labels_key, bool needed) {
+    Located<std::string> path;
+    Located<std::string> labels;
+    reader_.text(key, path);
+    if (takes(labels_key, {DataKind::kIdx})) reader_.text(labels_key, labels);
+    if (needed)
+      reader_.require(key, path, fmt::format("add {} = \"…\", the file with the examples to learn from", key));
+    const bool idx = format_.value == DataKind::kIdx;
+    if (idx && (needed || path.stated())) {
+      reader_.require(labels_key, labels,
+                      fmt::format("add {} = \"…\", the file with the labels of {}", labels_key, key));
+    }
+    if (!needed && labels.stated() && !path.stated()) {
+      reader_.error("key_not_used", labels.place, fmt::format("{} of [data] without {}", labels_key, key),
+                    fmt::format("add {} = \"…\", or remove {}", key, labels_key));
+    }
+    if (!needed) test_ = path;
+    if (!path.has()) return std::nullopt;
+    if (idx) return IdxFiles{*path, labels.value.value_or("")};
+    return TextFile{*path};
+  }
+
+  void read_split() {
+    Located<double> test;
+    Located<double> validation;
+    Located<std::uint64_t> seed;
+    reader_.number("test_fraction", test, kBelowOne);
+    reader_.number("validation_fraction", validation, kBelowOne);
+    reader_.count("split_seed", seed);
+    if (test.value.value_or(0) > 0) {
+      reader_.exclude("test", test_, "test_fraction", test,
+                      "keep one: a file of its own, or a part of the training file");
+    }
+    if (test.has() && validation.has() && *test + *validation >= 1) {
+      reader_.error("out_of_range", std::max(test.place, validation.place),
+                    fmt::format("test_fraction = {} and validation_fraction = {} leave nothing to train with", *test,
+                                *validation),
+                    "their sum must be below 1");
+    }
+    section_.data.test_fraction = test.value.value_or(0);
+    section_.data.validation_fraction = validation.value.value_or(0);
+    section_.data.split_seed = seed.value.value_or(0);
+  }
+
+  void read_format() {
+    read_outcome_keys();
+    const bool csv = format_.value == DataKind::kCsv;
+    const bool libsvm = format_.value == DataKind::kLibsvm;
+    if (takes("separator", {DataKind::kCsv})) reader_.text("separator", separator_);
+    if (takes("trim", {DataKind::kCsv})) reader_.flag("trim", trim_);
+    if (takes("missing", {DataKind::kCsv})) reader_.texts("missing", missing_);
+    if (takes("column", {DataKind::kCsv})) columns_ = reader_.sections("column", "data.column");
+    if (takes("dimension", {DataKind::kLibsvm})) reader_.size("dimension", 1, kMaxDimension, dimension_);
+    if (takes("lower", {DataKind::kLibsvm})) reader_.number("lower", lower_);
+    if (takes("upper", {DataKind::kLibsvm})) reader_.number("upper", upper_);
+    if (takes("scaling", {DataKind::kLibsvm})) reader_.choice("scaling", kScalings, scaling_);
+    if (takes("normalise", {DataKind::kLibsvm})) reader_.flag("normalise", normalise_);
+    if (csv) read_csv_table();
+    if (libsvm) read_libsvm_options();
+    if (format_.value == DataKind::kIdx) {
+      section_.data.format = IdxFormat{static_cast<std::int32_t>(class_count_.value.value_or(0))};
+      section_.outputs = class_count_.value;
+    }
+  }
+
+  // What is to be predicted.
+  void read_outcome_keys() {
+    if (takes("label", {DataKind::kCsv})) reader_.text("label", label_);
+    if (takes("target", {DataKind::kCsv})) reader_.text("target", target_);
+    if (takes("target_lower", {DataKind::kCsv})) reader_.number("target_lower", target_lower_);
+    if (takes("target_upper", {DataKind::kCsv})) reader_.number("target_upper", target_upper_);
+    section_.has_target = target_.stated() && !label_.stated();
+    if (!format_.has()) {
+      reader_.skip("classes");
+    } else if (format_.value == DataKind::kIdx) {
+      reader_.size("classes", 2, kMaxIdxClasses, class_count_);
+      reader_.require("classes", class_count_, "add classes = 10, the number of classes: labels are 0 to 9");
+    } else {
+      if (section_.has_target) {
+        reader_.unused("classes", "label, and there is a target, which is a number");
+      } else {
+        reader_.texts("classes", classes_);
+        reader_.require("classes", classes_, R"(add classes = ["…", "…"], all that the label can be, in quotes)");
+      }
+      if (classes_.has() && classes_.value->size() < 2) {
+        reader_.error("out_of_range", classes_.place, "classes of [data] lists 1, and at least 2 are needed",
+                      "list all that the label can be");
+      }
+    }
+    if (classes_.has()) section_.outputs = classes_.value->size();
+  }
+
+  void read_csv_table() {
+    CsvTable table;
+    read_csv_format(table);
+    std::map<std::string, Place, std::less<>> names;
+    const auto expect_new = [&](const Located<std::string>& name) {
+      if (!name.has() || names.emplace(*name, name.place).second) return;
+      reader_.error("duplicate_name", name.place, fmt::format("column {} is listed twice", shown(*name)),
+                    "a column is one feature, or what is to be predicted: remove one of the two");
+    };
+    for (const toml::table* one : columns_) {
+      Column column = read_column(*one, table.schema.features.size() + 1, findings_);
+      expect_new(column.name);
+      table.schema.features.push_back(std::move(column.feature));
+    }
+    if (columns_.empty() && !reader_.holds("column")) {
+      reader_.missing("key_missing", "[[data.column]]",
+                      "add one for each column to learn from: other columns of the file are left out");
+    }
+    expect_new(label_);
+    expect_new(target_);
+    read_outcome(table.schema);
+    if (!has_errors(findings_.list())) {
+      if (const auto checked = check_schema(table.schema); !checked.has_value()) {
+        reader_.error("out_of_range", {}, checked.error().message, "correct the columns of [data]");
+      }
+    }
+    section_.data.format = std::move(table);
+  }
+
+  void read_csv_format(CsvTable& table) {
+    if (separator_.has()) {
+      const bool usable = separator_.value->size() == 1 &&
+                          separator_.value->find_first_of("\"\r\n") == std::string::npos &&
+                          separator_.value->front() != '\0';
+      if (usable) {
+        table.format.separator = separator_.value->front();
+      } else {
+        reader_.error("out_of_range", separator_.place,
+                      fmt::format("separator of [data] cannot be {}", shown(*separator_)),
+                      R"(give one character, such as "," or ";" or "\t")");
+      }
+    }
+    table.format.trim = trim_.value.value_or(false);
+    if (missing_.has()) table.schema.missing = *missing_;
+  }
+
+  void read_outcome(Schema& schema) {
+    reader_.exclude("label", label_, "target", target_,
+                    "keep label for one of several classes, or target for a number");
+    if (!label_.stated() && !target_.stated()) {
+      reader_.missing("key_missing", "label and no target",
+                      "add label = \"…\", the column with the class to predict; or target = \"…\", one with a number");
+    }
+    if (!section_.has_target) {
+      for (const char* key : {"target_lower", "target_upper"}) {
+        if (label_.stated() && !target_.stated()) reader_.unused(key, "target, and there is a label");
+      }
+      schema.outcome = LabelColumn{label_.value.value_or(""), classes_.value.value_or(std::vector<std::string>{})};
+      return;
+    }
+    reader_.require("target_lower", target_lower_,
+                    fmt::format("add target_lower = …, a bound of the target that is {}", kPublicBounds));
+    reader_.require("target_upper", target_upper_,
+                    fmt::format("add target_upper = …, a bound of the target that is {}", kPublicBounds));
+    expect_order(reader_, "target", target_lower_, target_upper_);
+    section_.outputs = 1;
+    schema.outcome =
+        TargetColumn{target_.value.value_or(""), target_lower_.value.value_or(0), target_upper_.value.value_or(0)};
+  }
+
+  void read_libsvm_options() {
+    reader_.require("dimension", dimension_, "add dimension = …, the number of features: the largest index");
+    reader_.require("lower", lower_, fmt::format("add lower = …, a bound of all values that is {}", kPublicBounds));
+    reader_.require("upper", upper_, fmt::format("add upper = …, a bound of all values that is {}", kPublicBounds));
+    expect_order(reader_, "[data]", lower_, upper_);
+    std::set<double> numbers;
+    for (const std::string& text : classes_.value.value_or(std::vector<std::string>{})) {
+      const std::optional<double> number = parse_decimal(text);
+      if (!number || numbers.insert(*number).second) continue;
+      reader_.error("out_of_range", classes_.place,
+                    fmt::format("classes of [data] has {} twice: labels are compared as numbers", shown(text)),
+                    "remove one of the two");
+    }
+    LibsvmOptions options;
+    options.dimension = dimension_.value.value_or(0);
+    options.classes = classes_.value.value_or(std::vector<std::string>{});
+    options.lower = lower_.value.value_or(0);
+    options.upper = upper_.value.value_or(0);
+    options.scaling = scaling_.value.value_or(Scaling::kNone);
+    options.normalise = normalise_.value.value_or(false);
+    section_.data.format = std::move(options);
+  }
+
+  SectionReader reader_;
+  Findings& findings_;
+  DataSection section_;
+  Located<DataKind> format_;
+  Located<std::string> test_;
+  Located<std::size_t> class_count_;
+  Located<std::vector<std::string>> classes_;
+  Located<std::string> label_;
+  Located<std::string> target_;
+  Located<double> target_lower_;
+  Located<double> target_upper_;
+  Located<std::string> separator_;
+  Located<bool> trim_;
+  Located<std::vector<std::string>> missing_;
+  std::vector<const toml::table*> columns_;
+  Located<std::size_t> dimension_;
+  Located<double> lower_;
+  Located<double> upper_;
+  Located<Scaling> scaling_;
+  Located<bool> normalise_;
+};
+
+}  // namespace
+
+DataSection read_data_section(const toml::table& table, Findings& findings) {
+  return DataReader(table, findings).read();
+}
+
+}  // namespace noisefloor::config_internal

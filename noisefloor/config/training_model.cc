@@ -1,0 +1,276 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "noisefloor/config/training_sections.h"
+
+namespace noisefloor::config_internal {
+namespace {
+
+using lanes::Activate;
+using lanes::Activation;
+using lanes::Conv2d;
+using lanes::Dropout;
+using lanes::Flatten;
+using lanes::Layer;
+using lanes::Linear;
+using lanes::Normalize;
+using lanes::Pool;
+using lanes::Pooling;
+
+// Beyond what any network of this size can use, and so small that sizes multiply without overflow.
+constexpr std::size_t kMaxOutputs = std::size_t{1} << 20;
+constexpr std::size_t kMaxWindow = 512;
+
+constexpr Names<ModelKind, 7> kModels{{{"logistic", ModelKind::kLogistic},
+                                       {"ridge", ModelKind::kRidge},
+                                       {"mlp", ModelKind::kMlp},
+                                       {"streamrec", ModelKind::kStreamrec},
+                                       {"lenet5", ModelKind::kLenet5},
+                                       {"dp-cnn", ModelKind::kDpCnn},
+                                       {"layers", ModelKind::kLayers}}};
+
+enum class LayerType : std::uint8_t {
+  kConv2d,
+  kLinear,
+  kMaxPool,
+  kAveragePool,
+  kRelu,
+  kTanh,
+  kSigmoid,
+  kGroupNorm,
+  kLayerNorm,
+  kDropout,
+  kFlatten
+};
+constexpr Names<LayerType, 11> kLayerTypes{{{"conv2d", LayerType::kConv2d},
+                                            {"linear", LayerType::kLinear},
+                                            {"max_pool", LayerType::kMaxPool},
+                                            {"average_pool", LayerType::kAveragePool},
+                                            {"relu", LayerType::kRelu},
+                                            {"tanh", LayerType::kTanh},
+                                            {"sigmoid", LayerType::kSigmoid},
+                                            {"group_norm", LayerType::kGroupNorm},
+                                            {"layer_norm", LayerType::kLayerNorm},
+                                            {"dropout", LayerType::kDropout},
+                                            {"flatten", LayerType::kFlatten}}};
+
+constexpr Normalize kLayerNormalize{.groups = 1, .per_feature = true};
+
+// --- Presets -------------------------------------------------------------------------------------------------------------
+
+Layer linear(std::size_t outputs) { return Linear{.outputs = outputs}; }
+Layer conv(std::size_t outputs, std::size_t kernel, std::size_t stride, std::size_t padding) {
+  return Conv2d{
+      .outputs = outputs, .kernel_height = kernel, .kernel_width = kernel, .stride = stride, .padding = padding};
+}
+Layer max_pool(std::size_t kernel, std::size_t stride) { return Pool{Pooling::kMax, kernel, stride}; }
+
+constexpr Layer kRelu = Activate{Activation::kRelu};
+constexpr Layer kTanh = Activate{Activation::kTanh};
+
+// `hidden` is of mlp. Images are flattened before a model that takes plain vectors.
+std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, const std::vector<std::size_t>& hidden) {
+  std::vector<Layer> layers;
+  const auto add = [&](std::initializer_list<Layer> more) { layers.insert(layers.end(), more); };
+  switch (kind) {
+    case ModelKind::kLenet5:
+      return {conv(6, 5, 1, 2), kRelu,       max_pool(2, 2), conv(16, 5, 1, 0), kRelu, max_pool(2, 2),
+              Flatten{},        linear(120), kRelu,          linear(84),        kRelu, linear(outputs)};
+    case ModelKind::kDpCnn:
+      return {conv(16, 8, 2, 2), kTanh,      max_pool(2, 1), conv(32, 4, 2, 0), kTanh, max_pool(2, 1),
+              Flatten{},         linear(32), kTanh,          linear(outputs)};
+    case ModelKind::kStreamrec:
+      if (images) add({Flatten{}});
+      for (const std::size_t width : {128U, 64U}) add({linear(width), kLayerNormalize, kRelu, Dropout{0.1F}});
+      add({linear(32), kRelu, linear(outputs)});
+      return layers;
+    case ModelKind::kLogistic:
+    case ModelKind::kRidge:
+    case ModelKind::kMlp:
+      if (images) add({Flatten{}});
+      for (const std::size_t width : hidden) add({linear(width), kRelu});
+      add({linear(outputs)});
+      return layers;
+    case ModelKind::kLayers:
+      break;
+  }
+  return layers;
+}
+
+// --- [[model.layer]] -----------------------------------------------------------------------------------------------------
+
+struct LayerKeys {
+  Located<LayerType> type;
+  Located<std::size_t> outputs;
+  Located<std::vector<std::size_t>> kernel;  // one, or height and width
+  Located<std::size_t> stride;
+  Located<std::size_t> padding;
+  Located<bool> bias;
+  Located<std::size_t> groups;
+  Located<double> rate;
+};
+
+void read_kernel(SectionReader& reader, bool pair, Located<std::vector<std::size_t>>& kernel) {
+  if (pair && reader.holds_list("kernel")) {
+    reader.sizes("kernel", 1, kMaxWindow, kernel);
+    if (kernel.has() && kernel.value->size() != 2) {
+      reader.error("out_of_range", kernel.place,
+                   fmt::format("kernel lists {} numbers, and 2 are needed", kernel.value->size()),
+                   "write kernel = [5, 3] for height and width, or one number for both");
+    }
+    return;
+  }
+  Located<std::size_t> side;
+  reader.size("kernel", 1, kMaxWindow, side);
+  kernel.place = side.place;
+  if (side.has()) kernel.value = {*side, *side};
+}
+
+// What the layer needs, and nothing that belongs to another.
+void read_keys(SectionReader& reader, LayerKeys& keys) {
+  using T = LayerType;
+  reader.choice("type", kLayerTypes, keys.type);
+  reader.require("type", keys.type, R"(add type = "linear", or another)");
+  const auto type = selector("type", kLayerTypes, keys.type);
+  const auto is = [&](std::initializer_list<T> types) {
+    return keys.type.has() && std::find(types.begin(), types.end(), *keys.type) != types.end();
+  };
+  if (reader.takes("outputs", type, {T::kConv2d, T::kLinear})) reader.size("outputs", 1, kMaxOutputs, keys.outputs);
+  if (reader.takes("kernel", type, {T::kConv2d, T::kMaxPool, T::kAveragePool})) {
+    read_kernel(reader, !is({T::kMaxPool, T::kAveragePool}), keys.kernel);
+  }
+  if (reader.takes("stride", type, {T::kConv2d, T::kMaxPool, T::kAveragePool})) {
+    reader.size("stride", 1, kMaxWindow, keys.stride);
+  }
+  if (reader.takes("padding", type, {T::kConv2d})) reader.size("padding", 0, kMaxWindow, keys.padding);
+  if (reader.takes("bias", type, {T::kConv2d, T::kLinear})) reader.flag("bias", keys.bias);
+  if (reader.takes("groups", type, {T::kGroupNorm})) reader.size("groups", 1, kMaxOutputs, keys.groups);
+  if (reader.takes("rate", type, {T::kDropout})) reader.number("rate", keys.rate, kBelowOne);
+  reader.finish();
+  if (is({T::kConv2d, T::kLinear})) {
+    reader.require("outputs", keys.outputs, "add outputs = …, the number of channels that it makes");
+  }
+  if (is({T::kConv2d, T::kMaxPool, T::kAveragePool})) {
+    reader.require("kernel", keys.kernel, "add kernel = …, the side of its window");
+  }
+  if (is({T::kGroupNorm}))
+    reader.require("groups", keys.groups, "add groups = …, which divides the number of channels");
+  if (is({T::kDropout})) reader.require("rate", keys.rate, "add rate = 0.1, the share of features that is dropped");
+}
+
+Layer layer_of(const LayerKeys& keys) {
+  const std::size_t outputs = keys.outputs.value.value_or(1);
+  const bool bias = keys.bias.value.value_or(true);
+  const std::vector<std::size_t> kernel = keys.kernel.value.value_or(std::vector<std::size_t>{1, 1});
+  // Windows of a pool stand side by side unless stated otherwise.
+  const auto pool = [&](Pooling kind) {
+    return Pool{kind, kernel.front(), keys.stride.value.value_or(kernel.front())};
+  };
+  switch (keys.type.value.value_or(LayerType::kFlatten)) {
+    case LayerType::kConv2d:
+      return Conv2d{
+          outputs, kernel.front(), kernel.back(), keys.stride.value.value_or(1), keys.padding.value.value_or(0), bias};
+    case LayerType::kLinear:
+      return Linear{outputs, bias};
+    case LayerType::kMaxPool:
+      return pool(Pooling::kMax);
+    case LayerType::kAveragePool:
+      return pool(Pooling::kAverage);
+    case LayerType::kRelu:
+      return kRelu;
+    case LayerType::kTanh:
+      return kTanh;
+    case LayerType::kSigmoid:
+      return Activate{Activation::kSigmoid};
+    case LayerType::kGroupNorm:
+      return Normalize{.groups = keys.groups.value.value_or(1)};
+    case LayerType::kLayerNorm:
+      return kLayerNormalize;
+    case LayerType::kDropout:
+      return Dropout{static_cast<float>(keys.rate.value.value_or(0))};
+    case LayerType::kFlatten:
+      return Flatten{};
+  }
+  return Flatten{};
+}
+
+std::vector<Layer> read_layers(SectionReader& model, const DataSection& data, bool& good, Findings& findings) {
+  std::vector<Layer> layers;
+  Located<std::size_t> last;  // outputs of the last layer that has weights of its own choice
+  for (const toml::table* table : model.sections("layer", "model.layer")) {
+    SectionReader reader(*table, fmt::format("[[model.layer]] number {}", layers.size() + 1), findings);
+    LayerKeys keys;
+    read_keys(reader, keys);
+    if (keys.rate.has() && !(static_cast<float>(*keys.rate) < 1)) {
+      reader.error("out_of_range", keys.rate.place, fmt::format("rate is {}, and must be below 1", *keys.rate),
+                   "give the share of features that is dropped");
+    }
+    layers.push_back(layer_of(keys));
+    good = good && reader.good();
+    if (keys.type.has() && *keys.type == LayerType::kLinear) last = keys.outputs;
+    if (keys.type.has() && *keys.type == LayerType::kConv2d) last = {};  // what it makes depends on the images' size
+  }
+  // Two classes can also be told apart by one number.
+  const bool fits = !last.has() || !data.outputs || *last == *data.outputs || (*last == 1 && *data.outputs == 2);
+  if (good && !fits) {
+    model.error("outputs_do_not_fit", last.place,
+                fmt::format("the last layer has {} outputs, and {} are needed: {}", *last, *data.outputs,
+                            data.has_target ? "there is one target" : "one for each class"),
+                fmt::format("set outputs = {}", *data.outputs));
+  }
+  return layers;
+}
+
+// Which data a preset can be for.
+void expect_fit(SectionReader& reader, const Located<ModelKind>& kind, const DataSection& data) {
+  if (!kind.has()) return;
+  if (*kind == ModelKind::kLogistic && data.has_target) {
+    reader.error("model_does_not_fit", kind.place, "a logistic model tells classes apart, and [data] has a target",
+                 R"(kind = "ridge" for a linear model of a number, or "mlp")");
+  }
+  const bool convolutions = *kind == ModelKind::kLenet5 || *kind == ModelKind::kDpCnn;
+  if (convolutions && data.kind && *data.kind != DataKind::kIdx) {
+    reader.error("model_does_not_fit", kind.place, "its convolutions need images, and [data] has plain vectors",
+                 R"(kind = "mlp" or "logistic", or format = "idx" in [data])");
+  }
+}
+
+}  // namespace
+
+ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings) {
+  SectionReader reader(table, "[model]", findings);
+  ModelSection section;
+  Located<std::vector<std::size_t>> hidden;
+  Located<std::string> start_from;
+  reader.choice("kind", kModels, section.kind);
+  reader.require("kind", section.kind, R"(add kind = "mlp", or another)");
+  const auto kind = selector("kind", kModels, section.kind);
+  reader.text("start_from", start_from);
+  if (reader.takes("hidden", kind, {ModelKind::kMlp})) reader.sizes("hidden", 1, kMaxOutputs, hidden);
+  if (kind.value == ModelKind::kMlp) {
+    reader.require("hidden", hidden, "add hidden = [128, 64], the sizes of its hidden layers");
+  }
+  bool good = true;
+  if (reader.takes("layer", kind, {ModelKind::kLayers})) {
+    section.model.layers = read_layers(reader, data, good, findings);
+    if (kind.value == ModelKind::kLayers && !reader.holds("layer")) {
+      reader.missing("key_missing", "[[model.layer]]", "add one for each layer, the first one first");
+    }
+  }
+  reader.finish();
+  expect_fit(reader, section.kind, data);
+  if (kind.value && *kind.value != ModelKind::kLayers) {
+    section.model.layers = preset(*kind.value, data.outputs.value_or(1), data.kind == DataKind::kIdx,
+                                  hidden.value.value_or(std::vector<std::size_t>{}));
+  }
+  for (const auto& [name, value] : kModels) {
+    if (kind.value == value) section.model.name = name;
+  }
+  section.model.start_from = start_from.value;
+  section.good = good && reader.good();
+  return section;
+}
+
+}  // namespace noisefloor::config_internal

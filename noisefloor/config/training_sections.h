@@ -1,0 +1,37 @@
+// The sections of a training file that have a reader of their own. Internal to config/.
+//
+// What a section holds is only good if nothing among the findings is an error: a value that could not be read is left at
+// its default, so that everything else can still be read and judged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "noisefloor/config/toml_reader.h"
+#include "noisefloor/config/training.h"
+
+namespace noisefloor::config_internal {
+
+enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm };
+
+struct DataSection {
+  TrainingData data;
+  std::optional<DataKind> kind;
+  bool has_target = false;             // a number is to be predicted
+  std::optional<std::size_t> outputs;  // of a model for it: the number of classes, or 1 for a target
+};
+
+[[nodiscard]] DataSection read_data_section(const toml::table& table, Findings& findings);
+
+enum class ModelKind : std::uint8_t { kLogistic, kRidge, kMlp, kStreamrec, kLenet5, kDpCnn, kLayers };
+
+struct ModelSection {
+  Located<ModelKind> kind;
+  TrainingModel model;
+  bool good = false;
+};
+
+[[nodiscard]] ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings);
+
+}  // namespace noisefloor::config_internal
