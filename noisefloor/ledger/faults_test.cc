@@ -296,7 +296,7 @@ TEST_F(FaultsTest, MissingAndForeignFiles) {
 }
 
 TEST_F(FaultsTest, ATruncatedFile) {
-  for (std::size_t size = 0; size < ledger_.size(); size += size % 4096 == 0 ? 100 : 1996) {
+  for (std::size_t size = 0; size < ledger_.size(); size += size % 4096 == 0 ? 100U : 1996U) {
     SCOPED_TRACE(size);
     put_back();
     overwrite(path(), ledger_.substr(0, size));
