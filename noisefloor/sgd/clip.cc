@@ -45,27 +45,29 @@ Result<ClipRule> ClipRule::create(Kind kind) {
   return ClipRule(std::move(kind), sensitivity);
 }
 
-std::size_t ClipRule::factors(std::span<const float> squared_norms, std::size_t groups, std::size_t counted,
-                              std::span<float> factors) const {
+template <class Number>
+std::size_t ClipRule::fill(std::span<const Number> squared_norms, std::size_t groups, std::size_t counted,
+                           std::span<Number> factors) const {
   NF_CHECK(groups > 0 && squared_norms.size() % groups == 0 && factors.size() == squared_norms.size(),
            "one norm and one factor for each group and example");
   const std::size_t examples = squared_norms.size() / groups;
   std::size_t within = 0;
   for (std::size_t e = 0; e < examples; ++e) {
     double total = 0;
-    for (std::size_t g = 0; g < groups; ++g) total += squared_norms[g * examples + e];
+    for (std::size_t g = 0; g < groups; ++g) total += static_cast<double>(squared_norms[g * examples + e]);
     bool small = true;
     if (const auto* by_group = std::get_if<GroupClip>(&kind_)) {
       NF_CHECK(by_group->norms.size() == groups, "a clip norm for each layer");
       for (std::size_t g = 0; g < groups; ++g) {
-        const double squared = squared_norms[g * examples + e];
+        const auto squared = static_cast<double>(squared_norms[g * examples + e]);
         // One group that is not finite silences the whole example.
-        factors[g * examples + e] = std::isfinite(total) ? safe_factor(FlatClip{by_group->norms[g]}, squared) : 0.0F;
+        factors[g * examples + e] =
+            std::isfinite(total) ? safe_factor(FlatClip{by_group->norms[g]}, squared) : Number{0};
         small = small && squared <= by_group->norms[g].value() * by_group->norms[g].value();
       }
     } else {
       const auto* flat = std::get_if<FlatClip>(&kind_);
-      const float factor =
+      const Number factor =
           flat != nullptr ? safe_factor(*flat, total) : safe_factor(std::get<AutomaticClip>(kind_), total);
       for (std::size_t g = 0; g < groups; ++g) factors[g * examples + e] = factor;
       const double norm = flat != nullptr ? flat->norm.value() : std::get<AutomaticClip>(kind_).norm.value();
@@ -74,6 +76,16 @@ std::size_t ClipRule::factors(std::span<const float> squared_norms, std::size_t 
     if (e < counted && small) ++within;
   }
   return within;
+}
+
+std::size_t ClipRule::factors(std::span<const float> squared_norms, std::size_t groups, std::size_t counted,
+                              std::span<float> factors) const {
+  return fill(squared_norms, groups, counted, factors);
+}
+
+std::size_t ClipRule::factors(std::span<const double> squared_norms, std::size_t groups, std::size_t counted,
+                              std::span<double> factors) const {
+  return fill(squared_norms, groups, counted, factors);
 }
 
 }  // namespace noisefloor

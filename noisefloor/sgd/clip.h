@@ -50,8 +50,13 @@ class ClipRule {
   // Requires: as many groups as a GroupClip has (checked).
   std::size_t factors(std::span<const float> squared_norms, std::size_t groups, std::size_t counted,
                       std::span<float> factors) const;
+  std::size_t factors(std::span<const double> squared_norms, std::size_t groups, std::size_t counted,
+                      std::span<double> factors) const;
 
  private:
+  template <class Number>
+  std::size_t fill(std::span<const Number> squared_norms, std::size_t groups, std::size_t counted,
+                   std::span<Number> factors) const;
   ClipRule(Kind kind, L2Sensitivity sensitivity) : kind_(std::move(kind)), sensitivity_(sensitivity) {}
 
   Kind kind_;

@@ -8,7 +8,7 @@
 //     loss_of_each_example(model->forward(x), y).sum().backward();   // the sum, not the mean
 //   }
 //   NF_TRY(const torch::Tensor norms, tape.squared_norms());
-//   NF_TRY(const std::vector<torch::Tensor> sums, tape.weighted_gradients(flat_factors(norms, clip)));
+//   NF_TRY(const std::vector<torch::Tensor> sums, tape.weighted_gradients(factors_of(rule, norms).factors));
 //   tape.clear();
 //
 // Guarantee:     every trainable parameter is covered: one that a layer without a rule used (its .grad appears), or that no

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "noisefloor/train/clipping.h"
+#include "noisefloor/train/factors.h"
 #include "noisefloor/train/linear.h"
 #include "tests/support/per_example_oracle.h"
 #include "tests/support/refusal.h"
@@ -124,7 +124,8 @@ TEST(Tape, ExamplesThatAreNoNumbersAddNothing) {
         torch::Tensor losses = wavy_loss(model->forward(x));
         if (losses.size(0) == 4) losses = losses * torch::tensor({1.F, scale, 1.F, 1.F});
         losses.sum().backward();
-        const auto factors = flat_factors(tape.squared_norms().value(), ClipNorm::of(0.5));
+        const auto factors =
+            factors_of(ClipRule::create(FlatClip{ClipNorm::of(0.5)}).value(), tape.squared_norms().value()).factors;
         auto sums = tape.weighted_gradients(factors).value();
         tape.clear();
         return sums;
@@ -185,7 +186,8 @@ TEST(Tape, ClippedGradientsStayWithinTheClipNorm) {
       return std::sqrt(sum);
     };
     const double clip = 0.1 + 1e-3 * trial;
-    EXPECT_LE(norm_of(flat_factors(norms, ClipNorm::make(clip).value())), clip);
+    EXPECT_LE(norm_of(factors_of(ClipRule::create(FlatClip{ClipNorm::make(clip).value()}).value(), norms).factors),
+              clip);
     mutant_above += norm_of((clip / norms.sum(0, true).sqrt()).clamp_max(1)) > clip ? 1 : 0;
   }
   EXPECT_GT(mutant_above, 75);

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "noisefloor/train/clipping.h"
+#include "noisefloor/train/factors.h"
 #include "noisefloor/train/tape.h"
 
 namespace noisefloor::testing {
@@ -105,10 +105,11 @@ inline void check_recording(torch::nn::Module& module, const torch::Tensor& rows
       continue;
     }
     const ClipNorm clip = ClipNorm::make(expected.sum(0).sqrt().mean().item<double>() + 1e-9).value();
-    expect_weighted(tape, gradients, flat_factors(expected, clip), tolerance);
-    expect_weighted(tape, gradients, automatic_factors(expected, clip, 0.01).value(), tolerance);
-    expect_weighted(tape, gradients,
-                    layer_factors(expected, even_clip_norms(clip, tape.groups().size()).value()).value(), tolerance);
+    const std::vector<ClipRule::Kind> rules{FlatClip{clip}, AutomaticClip{clip, 0.01},
+                                            GroupClip{std::vector<ClipNorm>(tape.groups().size(), clip)}};
+    for (const ClipRule::Kind& rule : rules) {
+      expect_weighted(tape, gradients, factors_of(ClipRule::create(rule).value(), expected).factors, tolerance);
+    }
     const auto all = tape.per_example_gradients();
     ASSERT_TRUE(all.has_value());
     for (std::size_t p = 0; p < all.value().size(); ++p)
