@@ -14,6 +14,7 @@
 #include "noisefloor/cli/check_command.h"
 #include "noisefloor/cli/completion.h"
 #include "noisefloor/cli/mechanism_command.h"
+#include "noisefloor/cli/train_command.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -25,6 +26,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor check pipeline.toml
+  noisefloor train examples/training/fashion.toml
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor budget create trial --epsilon 3 --delta 1e-5
   source <(noisefloor completion bash)
@@ -75,6 +77,8 @@ int run_checked(int argc, char** argv) {
   add_mechanism_command(app, action);
   add_budget_command(app, action);
   add_check_command(app, action);
+  add_train_command(app, action);
+  add_evaluate_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   completion->add_option("shell", shell, "bash, zsh or fish")->required();

@@ -19,6 +19,7 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/audit.h"
 #include "noisefloor/ledger/ledger.h"
@@ -34,10 +35,7 @@ using noisefloor::shown;
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 
-struct Options {
-  std::string ledger;
-  std::string key_file;
-  std::vector<std::string> witnesses;
+struct Options : LedgerAccess {
   // Budgets
   std::string budget;
   std::string parent;
@@ -73,71 +71,6 @@ struct Options {
   std::string reason;
   std::string public_key;
 };
-
-// --- The ledger ------------------------------------------------------------------------------------------------------
-
-std::string from_environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-std::string location_of(const Options& o) {
-  if (!o.ledger.empty()) return o.ledger;
-  const std::string other = from_environment("NOISEFLOOR_LEDGER");
-  return other.empty() ? "noisefloor.ledger" : other;
-}
-
-bool is_file(const std::string& location) { return location.find("://") == std::string::npos; }
-
-Result<std::string> key_file_of(const Options& o) {
-  if (!o.key_file.empty()) return o.key_file;
-  if (const std::string other = from_environment("NOISEFLOOR_LEDGER_KEY"); !other.empty()) return other;
-  const std::string location = location_of(o);
-  if (is_file(location)) return location + ".key";
-  return invalid_argument("a ledger in PostgreSQL needs the file of its key: give --key-file");
-}
-
-LedgerOptions ledger_options(const Options& o) {
-  LedgerOptions options;
-  if (!o.witnesses.empty()) options.witness = o.witnesses.front();
-  return options;
-}
-
-Result<std::unique_ptr<Ledger>> open_to_write(const Options& o) {
-  NF_TRY(const std::string key_file, key_file_of(o));
-  NF_TRY(SigningKey key, SigningKey::load(key_file));
-  return Ledger::open(location_of(o), std::move(key), ledger_options(o));
-}
-
-Result<std::unique_ptr<Ledger>> open_to_read(const Options& o) { return Ledger::open_to_read(location_of(o), {}); }
-
-// The ledger, made with a new key if there is none.
-struct Opened {
-  std::unique_ptr<Ledger> ledger;
-  bool is_new;
-};
-Result<Opened> open_or_create(const Options& o) {
-  const std::string location = location_of(o);
-  NF_TRY(const std::string key_file, key_file_of(o));
-  const bool has_key = std::filesystem::exists(key_file);
-  if (is_file(location) ? std::filesystem::exists(location) : has_key) {
-    NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
-    return Opened{std::move(ledger), false};
-  }
-  if (has_key) {
-    return invalid_argument(
-        fmt::format("there is a key {} but no ledger {}: was it lost? Restore it, or move the key away",
-                    shown(key_file), shown(location)));
-  }
-  SigningKey key = SigningKey::generate();
-  NF_TRY_VOID(key.save(key_file));
-  Result<std::unique_ptr<Ledger>> made = Ledger::create(location, std::move(key), {});
-  if (!made.has_value()) {
-    ::unlink(key_file.c_str());
-    return made.error();
-  }
-  return Opened{std::move(made).value(), true};
-}
 
 // --- Reading what was asked for --------------------------------------------------------------------------------------
 
@@ -358,7 +291,7 @@ Json budget_json(const LedgerState::Budget& b) {
 Result<Report> run_create(const Options& o) {
   NF_TRY(const BudgetTerms terms, terms_of(o, o.budget));
   NF_TRY_VOID(check_name("the name of a budget", terms.name));
-  NF_TRY(const Opened opened, open_or_create(o));
+  NF_TRY(const OpenedLedger opened, open_or_create(o));
   NF_TRY_VOID(opened.ledger->create_budget(terms));
   NF_TRY(const LedgerState::Budget budget, opened.ledger->budget(o.budget));
   Report report(fmt::format("Budget {}", o.budget));
@@ -784,22 +717,7 @@ void add_sub(CLI::App& parent, Action& action, const char* name, const char* des
              Declare declare, Run run, bool writes, bool witnesses) {
   const auto declare_all = [&](CLI::App& command, Options& o) {
     declare(command, o);
-    command.add_option("--ledger", o.ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)")
-        ->type_name("PLACE")
-        ->group("Ledger");
-    if (writes) {
-      command.add_option("--key-file", o.key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)")
-          ->type_name("FILE")
-          ->group("Ledger");
-    }
-    if (witnesses) {
-      command
-          .add_option(
-              "--witness", o.witnesses,
-              writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated")
-          ->type_name("FILE")
-          ->group("Ledger");
-    }
+    o.add_to(command, writes, witnesses);
   };
   add_command<Options>(parent, action, name, description, example, declare_all, run);
 }

@@ -30,7 +30,8 @@ void add_command(CLI::App& parent, Action& action, const std::string& name, cons
   CLI::App* command = parent.add_subcommand(name, description);
   declare(*command, *options);
   command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
-  command->footer("Example:\n  noisefloor " + parent.get_name() + " " + name + " " + example);
+  const std::string path = parent.get_parent() == nullptr ? "" : parent.get_name() + " ";
+  command->footer("Example:\n  noisefloor " + path + name + " " + example);
   command->callback(
       [&action, options, run = std::move(run)] { action.run = [options, run] { return run(*options); }; });
 }

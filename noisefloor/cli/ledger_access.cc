@@ -1,0 +1,96 @@
+#include "noisefloor/cli/ledger_access.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "noisefloor/base/text.h"
+#include "noisefloor/crypto/signing.h"
+
+namespace noisefloor::cli {
+namespace {
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool is_file(const std::string& location) { return location.find("://") == std::string::npos; }
+
+LedgerOptions ledger_options(const LedgerAccess& access) {
+  LedgerOptions options;
+  if (!access.witnesses.empty()) options.witness = access.witnesses.front();
+  return options;
+}
+
+}  // namespace
+
+void LedgerAccess::add_to(CLI::App& command, bool writes, bool with_witnesses) {
+  command.add_option("--ledger", ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)")
+      ->type_name("PLACE")
+      ->group("Ledger");
+  if (writes) {
+    command.add_option("--key-file", key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)")
+        ->type_name("FILE")
+        ->group("Ledger");
+  }
+  if (with_witnesses) {
+    command
+        .add_option("--witness", witnesses,
+                    writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated")
+        ->type_name("FILE")
+        ->group("Ledger");
+  }
+}
+
+std::string location_of(const LedgerAccess& access) {
+  if (!access.ledger.empty()) return access.ledger;
+  const std::string other = from_environment("NOISEFLOOR_LEDGER");
+  return other.empty() ? "noisefloor.ledger" : other;
+}
+
+Result<std::string> key_file_of(const LedgerAccess& access) {
+  if (!access.key_file.empty()) return access.key_file;
+  if (const std::string other = from_environment("NOISEFLOOR_LEDGER_KEY"); !other.empty()) return other;
+  const std::string location = location_of(access);
+  if (is_file(location)) return location + ".key";
+  return invalid_argument("a ledger in PostgreSQL needs the file of its key: give --key-file");
+}
+
+Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access) {
+  NF_TRY(const std::string key_file, key_file_of(access));
+  NF_TRY(SigningKey key, SigningKey::load(key_file));
+  return Ledger::open(location_of(access), std::move(key), ledger_options(access));
+}
+
+Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access) {
+  return Ledger::open_to_read(location_of(access), {});
+}
+
+Result<OpenedLedger> open_or_create(const LedgerAccess& access) {
+  const std::string location = location_of(access);
+  NF_TRY(const std::string key_file, key_file_of(access));
+  const bool has_key = std::filesystem::exists(key_file);
+  if (is_file(location) ? std::filesystem::exists(location) : has_key) {
+    NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(access));
+    return OpenedLedger{std::move(ledger), false};
+  }
+  if (has_key) {
+    return invalid_argument(
+        fmt::format("there is a key {} but no ledger {}: was it lost? Restore it, or move the key away",
+                    shown(key_file), shown(location)));
+  }
+  SigningKey key = SigningKey::generate();
+  NF_TRY_VOID(key.save(key_file));
+  Result<std::unique_ptr<Ledger>> made = Ledger::create(location, std::move(key), {});
+  if (!made.has_value()) {
+    ::unlink(key_file.c_str());
+    return made.error();
+  }
+  return OpenedLedger{std::move(made).value(), true};
+}
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,37 @@
+// Which ledger a command works on, and its key.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+
+namespace noisefloor::cli {
+
+struct LedgerAccess {
+  std::string ledger;
+  std::string key_file;
+  std::vector<std::string> witnesses;
+
+  void add_to(CLI::App& command, bool writes, bool with_witnesses);
+};
+
+// --ledger, or NOISEFLOOR_LEDGER, or noisefloor.ledger.
+[[nodiscard]] std::string location_of(const LedgerAccess& access);
+// --key-file, or NOISEFLOOR_LEDGER_KEY, or the ledger's name with .key.
+[[nodiscard]] Result<std::string> key_file_of(const LedgerAccess& access);
+
+[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access);
+[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access);
+
+// The ledger, made with a new key if there is none.
+struct OpenedLedger {
+  std::unique_ptr<Ledger> ledger;
+  bool is_new;
+};
+[[nodiscard]] Result<OpenedLedger> open_or_create(const LedgerAccess& access);
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,178 @@
+// `noisefloor train` and `noisefloor evaluate`, as their users meet them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::noisefloor_run;
+using testing::Outcome;
+using Json = nlohmann::json;
+
+void expect_refused(const Outcome& outcome, int code, const std::string& named) {
+  EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(named), std::string::npos) << outcome.err << "lacks: " << named;
+  EXPECT_EQ(outcome.err.find("987"), std::string::npos) << "a private value leaked: " << outcome.err;
+}
+
+class CliTrain : public ::testing::Test {
+ protected:
+  CliTrain() {
+    std::ofstream table(folder_.path("data.csv"));
+    table << "x,y,kind\n";
+    for (int i = 0; i < 2000; ++i) {
+      const double x = std::sin(i * 12.9898);
+      const double y = std::sin(i * 78.233 + 1);
+      table << x << ',' << y << ',' << (x + y > 0 ? "yes" : "no") << '\n';
+    }
+    write("train.toml", toml());
+  }
+
+  static std::string toml() {
+    return R"(name = "toy"
+[budget]
+epsilon = 2.0
+delta = 1e-5
+[data]
+format = "csv"
+train = "data.csv"
+test_fraction = 0.2
+label = "kind"
+classes = ["no", "yes"]
+[[data.column]]
+name = "x"
+lower = -1
+upper = 1
+[[data.column]]
+name = "y"
+lower = -1
+upper = 1
+[model]
+kind = "logistic"
+[training]
+batch_size = 200
+steps = 40
+clip_norm = 1.0
+learning_rate = 2.0
+)";
+  }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream file(folder_.path(name));
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  [[nodiscard]] std::string train(const std::string& more, const std::string& output) const {
+    return "train " + folder_.path("train.toml") + " --ledger " + folder_.path("ledger") + " --output " +
+           folder_.path(output) + " " + more;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CliTrain, FromABudgetToACertifiedModel) {
+  const Outcome outcome = noisefloor_run(train("--json --quiet", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const Json report = Json::parse(outcome.out);
+  EXPECT_LE(report["epsilon"]["upper"], 2.0);
+  EXPECT_GT(report["epsilon"]["upper"], 1.999);
+  EXPECT_GT(report["test"]["accuracy"], 0.9);
+  EXPECT_GT(report["test"]["f1"], 0.9);
+  EXPECT_EQ(report["steps"], 40);
+  // The certificate says the same, and what it is about.
+  const Json certificate = Json::parse(read("out/certificate.json"));
+  EXPECT_EQ(certificate["epsilon"], report["epsilon"]);
+  EXPECT_EQ(certificate["private"], true);
+  EXPECT_EQ(certificate["ledger"]["budget"], "toy");
+  EXPECT_NE(read("out/model.safetensors").find("noisefloor_certificate"), std::string::npos);
+  EXPECT_NE(read("out/metrics.jsonl").find("\"step\":40"), std::string::npos);
+  // The statement in it can be accounted for by anyone.
+  write("statement.json", certificate["statement"].dump());
+  const Outcome again = noisefloor_run("account events --json --delta 1e-5 --input " + folder_.path("statement.json"));
+  EXPECT_EQ(Json::parse(again.out)["epsilon"]["upper"], report["epsilon"]["upper"]) << again.err;
+  // The ledger knows of it, and it verifies.
+  const Outcome history = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_EQ(history.exit_code, 0) << history.err;
+  EXPECT_EQ(noisefloor_run("budget verify --ledger " + folder_.path("ledger")).exit_code, 0);
+  // The model is what was measured.
+  const Outcome evaluated = noisefloor_run("evaluate " + folder_.path("train.toml") + " --json --model " +
+                                           folder_.path("out/model.safetensors"));
+  ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+  EXPECT_EQ(Json::parse(evaluated.out)["test"], report["test"]);
+}
+
+TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+  expect_refused(noisefloor_run(train("", "out")), 2, "is there already");
+  expect_refused(noisefloor_run(train("--quiet", "second")), 2, "another key");
+  const Outcome refused = noisefloor_run(train("--quiet --key second", "second"));
+  expect_refused(refused, 3, "Nothing was spent");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("second/model.safetensors")));
+}
+
+TEST_F(CliTrain, WithoutPrivacyItSaysSoAndSpendsNothing) {
+  for (const std::string& change : {std::string("--replay-seed 7"), std::string()}) {
+    if (change.empty()) write("train.toml", toml() + "noise = \"none\"\n");
+    const std::string output = change.empty() ? "plain" : "replayed";
+    const Outcome outcome = noisefloor_run(train("--quiet " + change, output));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("NOT PRIVATE"), std::string::npos) << outcome.out;
+    EXPECT_EQ(Json::parse(read(output + "/certificate.json"))["private"], false);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+}
+
+TEST_F(CliTrain, AReplayRepeatsItself) {
+  ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 7 --threads 2", "a")).exit_code, 0);
+  ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 7 --threads 2", "b")).exit_code, 0);
+  ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 8 --threads 2", "c")).exit_code, 0);
+  EXPECT_EQ(read("a/model.safetensors"), read("b/model.safetensors"));
+  EXPECT_NE(read("a/model.safetensors"), read("c/model.safetensors"));
+}
+
+TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
+  const auto refused = [&](const std::string& from, const std::string& to, int code, const std::string& named) {
+    std::string text = toml();
+    if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+    write("train.toml", text);
+    expect_refused(noisefloor_run(train("--quiet", "bad")), code, named);
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << named;
+  };
+  refused("batch_size = 200", "batch_size = 5000", 2, "5000");
+  refused("learning_rate", "learning_rat", 2, "learning_rate");
+  refused("kind = \"logistic\"", "kind = \"logistik\"", 2, "logistic");
+  refused("\"data.csv\"", "\"nowhere.csv\"", 5, "nowhere.csv");
+  refused("label = \"kind\"", "label = \"sort\"", 4, "sort");
+  refused("[\"no\", \"yes\"]", "[\"no\", \"maybe\"]", 4, "data.csv:");
+  refused("name = \"x\"", "name = \"z\"", 4, "z");
+  refused("clip_norm = 1.0", "", 2, "clip_norm");
+  refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
+  write("train.toml", toml());
+  expect_refused(noisefloor_run(train("--quiet --epsilon -1", "bad")), 2, "epsilon");
+  expect_refused(noisefloor_run(train("--quiet --threads 0", "bad")), 2, "--threads");
+  write("data.csv", "x,y,kind\n0.1,987nan,yes\n");
+  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv:2");
+  write("data.csv", "x,y,kind\n0.1,0.5\n");
+  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv:2");
+  write("data.csv", "");
+  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv");
+  expect_refused(noisefloor_run("train " + folder_.path("none.toml")), 5, "none.toml");
+}
+
+}  // namespace
+}  // namespace noisefloor
