@@ -57,6 +57,7 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@cmake --build --preset bench
 	@build/bench/bench/random_bench --benchmark_out=build/bench/random.json --benchmark_out_format=json
 	@build/bench/bench/accounting_bench build/bench/accounting.json
+	@build/bench/bench/training_bench build/bench/training.json
 	@tests/support/postgres_server start build/bench/postgres_url
 	@build/bench/bench/ledger_bench build/bench build/bench/ledger.json build/bench/postgres_url; \
 	  status=$$?; tests/support/postgres_server stop build/bench/postgres_url; exit $$status
