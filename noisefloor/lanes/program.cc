@@ -10,8 +10,27 @@
 namespace noisefloor::lanes {
 namespace {
 
-// Largest number of features, parameters or copies: offsets stay within 31 bits.
+// Largest number of features, parameters or copies.
 constexpr std::size_t kMaxSize = std::size_t{1} << 24;
+// Largest number of floats in a worker's memory: offsets stay within 31 bits.
+constexpr std::size_t kMaxMemory = std::size_t{1} << 30;
+
+// The product, or kMaxSize + 1 if that is smaller.
+template <class... Sizes>
+std::size_t product(Sizes... sizes) {
+  std::size_t result = 1;
+  const auto multiply = [&](std::size_t size) {
+    if (size == 0 || result == 0) {
+      result = 0;
+    } else {
+      result = result > kMaxSize / size ? kMaxSize + 1 : result * size;
+    }
+  };
+  (multiply(sizes), ...);
+  return result;
+}
+
+std::size_t size_of(const Shape& shape) { return product(shape.channels, shape.height, shape.width); }
 
 template <class Wanted>
 const Wanted* as(const Layer& layer) {
@@ -52,7 +71,7 @@ Strides Program::strides(const Tensor& tensor, std::size_t margin) const {
 
 Result<Program> Program::create(Shape input, const std::vector<Layer>& layers, Loss loss, std::size_t copies,
                                 InstructionSet set) {
-  if (input.size() == 0 || input.size() > kMaxSize) {
+  if (size_of(input) == 0 || size_of(input) > kMaxSize) {
     return invalid_argument(
         fmt::format("a network's input has 1 to {} features; {} was given", kMaxSize, shown(input)));
   }
@@ -69,11 +88,11 @@ Result<Program> Program::create(Shape input, const std::vector<Layer>& layers, L
   if (loss == Loss::kBinary && program.outputs() != 1) {
     return invalid_argument(fmt::format("a binary loss needs one output; the network has {}", program.outputs()));
   }
-  if (program.parameters_ > kMaxSize) {
-    return invalid_argument(fmt::format("a network of {} parameters is too large for vector lanes; the limit is {}",
-                                        program.parameters_, kMaxSize));
-  }
   program.lay_out();
+  if (program.memory_ > kMaxMemory) {
+    return invalid_argument(fmt::format("the network needs {} MB for a block of examples; the limit is {} MB",
+                                        program.memory_ / (std::size_t{1} << 18), kMaxMemory / (std::size_t{1} << 18)));
+  }
   for (Operation& operation : program.operations_) program.connect(operation);
   return program;
 }
@@ -92,12 +111,16 @@ Result<void> Program::add(const Layer& layer, std::size_t number) {
           "layer {} (linear) needs a plain vector; it gets {}: put a flatten layer before it", number, shown(from)));
     }
     to = {linear->outputs, 1, 1};
-    operation.weight_count = from.channels * linear->outputs;
+    operation.weight_count = product(from.channels, linear->outputs);
     operation.bias_count = linear->bias ? linear->outputs : 0;
   } else if (const auto* conv = as<Conv2d>(layer)) {
+    if (conv->padding >= std::max<std::size_t>(1, std::min(conv->kernel_height, conv->kernel_width))) {
+      return invalid_argument(fmt::format("layer {} (conv2d): a padding of {} is not below the kernel, {} x {}", number,
+                                          conv->padding, conv->kernel_height, conv->kernel_width));
+    }
     to = {conv->outputs, windows(from.height, conv->padding, conv->kernel_height, conv->stride),
           windows(from.width, conv->padding, conv->kernel_width, conv->stride)};
-    operation.weight_count = conv->outputs * from.channels * conv->kernel_height * conv->kernel_width;
+    operation.weight_count = product(conv->outputs, from.channels, conv->kernel_height, conv->kernel_width);
     operation.bias_count = conv->bias ? conv->outputs : 0;
     tensors_[last].value_margin = std::max(tensors_[last].value_margin, conv->padding);
   } else if (const auto* pool = as<Pool>(layer)) {
@@ -121,9 +144,13 @@ Result<void> Program::add(const Layer& layer, std::size_t number) {
   } else if (last != 0) {
     operation.out = last;  // Activate, in place; but not on the input
   }
-  if (to.size() == 0 || to.size() * copies_ > kMaxSize) {
+  if (size_of(to) == 0 || size_of(to) > kMaxSize / copies_) {
     return invalid_argument(fmt::format("layer {} makes {} of {}: allowed are 1 to {} features", number, shown(to),
                                         shown(from), kMaxSize / copies_));
+  }
+  if (operation.weight_count > kMaxSize || parameters_ + operation.weight_count > kMaxSize) {
+    return invalid_argument(fmt::format(
+        "layer {} makes the network too large for vector lanes: the limit is {} parameters", number, kMaxSize));
   }
   if (operation.weight_count + operation.bias_count > 0) {
     operation.group = groups_++;

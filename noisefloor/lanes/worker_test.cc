@@ -433,6 +433,15 @@ TEST(LanesProgramTest, LayersThatDoNotFitAreNamed) {
   EXPECT_EQ(refusal({4, 1, 1}, {Dropout{1.0F}}), "layer 1 (dropout): a rate of 1 was given; allowed are 0 to below 1");
   EXPECT_EQ(refusal({4, 1, 1}, {Linear{2}}, Loss::kBinary), "a binary loss needs one output; the network has 2");
   EXPECT_EQ(refusal({0, 1, 1}, {Linear{2}}), "a network's input has 1 to 16777216 features; 0 x 1 x 1 was given");
+  EXPECT_EQ(refusal({1, 4, 4}, {Conv2d{2, 3, 3, 1, 3}}),
+            "layer 1 (conv2d): a padding of 3 is not below the kernel, 3 x 3");
+  constexpr std::size_t kHuge = std::size_t{1} << 40;
+  EXPECT_NE(refusal({kHuge, kHuge, kHuge}, {Flatten{}}), "");
+  EXPECT_NE(refusal({4, 1, 1}, {Linear{kHuge}}), "");
+  EXPECT_EQ(refusal({100000, 1, 1}, {Linear{100000}}),
+            "layer 1 makes the network too large for vector lanes: the limit is 16777216 parameters");
+  EXPECT_NE(refusal({1, 4, 4}, {Conv2d{kHuge, kHuge, kHuge, 1, kHuge - 1}}), "");
+  EXPECT_NE(refusal({1, 4, 4}, {Conv2d{1, 4096, 4096, 1, 4095}, Conv2d{1, 4096, 4096, 1, 4095}}), "");
   EXPECT_EQ(refusal({4, 1, 1}, {Linear{0}}),
             "layer 1 makes 0 x 1 x 1 of 4 x 1 x 1: allowed are 1 to 16777216 features");
 }
