@@ -228,17 +228,16 @@ struct Batches {
   torch::Tensor labels;
 };
 
-Batches batches_of(const Network& network, const Dataset& data) {
+Batches batches_of(const Dataset& data) {
   std::vector<std::int64_t> shape{static_cast<std::int64_t>(data.rows)};
   for (const std::size_t size : data.shape) shape.push_back(static_cast<std::int64_t>(size));
-  (void)network;
   return {torch::from_blob(const_cast<float*>(data.features.data()), shape).clone(),
           torch::from_blob(const_cast<std::int32_t*>(data.labels.data()), {static_cast<std::int64_t>(data.rows)},
                            torch::kInt32)
               .to(torch::kInt64)};
 }
 
-// Σ over samples of their clipped gradients, as one vector.
+// Σ over samples of their clipped gradients, one tensor a parameter.
 std::vector<torch::Tensor> clipped_sums(TorchNetwork& net, const torch::Tensor& x, const torch::Tensor& y) {
   net.zero_grad();
   torch::nn::functional::cross_entropy(net.forward(x, true), y).backward();
@@ -255,7 +254,7 @@ double torch_loop(const Network& network, bool per_sample) {
   at::set_num_threads(kThreads);
   const lanes::Program program = program_of(network);
   const Dataset data = data_of(network, static_cast<std::int32_t>(program.outputs()));
-  const Batches all = batches_of(network, data);
+  const Batches all = batches_of(data);
   TorchNetwork net(network);
   torch::optim::SGD optimizer(net.parameters(), torch::optim::SGDOptions(0.01));
   const auto step = [&](std::int64_t first) {
@@ -295,7 +294,7 @@ double difference(Network network) {
                 [](const lanes::Layer& layer) { return std::holds_alternative<lanes::Dropout>(layer); });
   const lanes::Program program = program_of(network);
   const Dataset data = data_of(network, static_cast<std::int32_t>(program.outputs()));
-  const Batches all = batches_of(network, data);
+  const Batches all = batches_of(data);
   TorchNetwork net(network);
   std::vector<float> weights;
   for (const torch::Tensor& parameter : net.parameters()) {

@@ -22,6 +22,8 @@
 #include "noisefloor/cli/training_task.h"
 #include "noisefloor/config/run_event.h"
 #include "noisefloor/release/training_run.h"
+#include "noisefloor/sgd/lanes_source.h"
+#include "noisefloor/sgd/quality.h"
 #include "noisefloor/sgd/weights.h"
 #include "version.h"
 
@@ -29,8 +31,6 @@ namespace noisefloor::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
 
 struct TrainOptions : LedgerAccess {
   std::string file;
@@ -181,10 +181,7 @@ Result<DpSgd> descent_of(const Training& training, const Noise& noise, const Bat
 
 Result<std::vector<float>> first_weights(const TrainingFile& file, const lanes::Program& program, BitStream& stream) {
   if (!file.training.model.start_from) return initial_weights(program, stream);
-  const std::string path = (std::filesystem::path(file.folder) / *file.training.model.start_from).string();
-  NF_TRY(const std::string bytes, read_file(path, kMaxModelBytes));
-  NF_TRY(const TensorFile tensors, parse_safetensors(bytes));
-  return take_weights(program, tensors);
+  return load_weights(file.resolve(*file.training.model.start_from), program);
 }
 
 // --- The command -----------------------------------------------------------------------------------------------------------
@@ -208,8 +205,6 @@ Result<OutputFiles> prepare_output(const TrainOptions& o, const Training& traini
   if (error)
     return io_error(
         fmt::format("the folder {} could not be made: {}", noisefloor::shown(files.folder.string()), error.message()));
-  std::ofstream probe(files.metrics(), std::ios::app);
-  if (!probe) return io_error(fmt::format("{} could not be written", noisefloor::shown(files.metrics())));
   return files;
 }
 
@@ -224,7 +219,9 @@ Result<void> ensure_budget(Ledger& ledger, const TrainingPrivacy& privacy) {
                                Rule::kBasic, default_failures(Rule::kBasic)});
 }
 
-void report_quality(Report& report, const char* key, const char* label, const Quality& quality, const Dataset& data) {
+void report_quality(Report& report, const char* which, LanesSource& source, std::span<const float> weights,
+                    const Dataset& data) {
+  const Quality quality = quality_of(source.predict(weights, data), data);
   Json json{{"examples", quality.examples}, {"loss", quality.loss}};
   std::string text = fmt::format("loss {:.4f}", quality.loss);
   if (data.classes > 0) {
@@ -232,8 +229,8 @@ void report_quality(Report& report, const char* key, const char* label, const Qu
     json["f1"] = quality.f1;
     text = fmt::format("accuracy {:.2f} %, F1 {:.4f}, {}", 100 * quality.accuracy, quality.f1, text);
   }
-  report.set(key, json);
-  report.line(label, fmt::format("{} ({} examples, taken as public)", text, quality.examples));
+  report.set(which, json);
+  report.line(which, fmt::format("{} ({} examples, taken as public)", text, quality.examples));
 }
 
 Result<Report> run_train(const TrainOptions& o) {
@@ -260,6 +257,8 @@ Result<Report> run_train(const TrainOptions& o) {
   NF_TRY(const std::unique_ptr<LanesSource> source, LanesSource::create(program, examples.train, threads));
   NF_TRY(DpSgd sgd, descent_of(training, noise, sampler, steps, *source, std::move(initial)));
   NF_TRY(const OutputFiles files, prepare_output(o, training));
+  std::ofstream metrics(files.metrics(), std::ios::app);
+  if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(files.metrics())));
 
   for (const std::string& warning : file.warnings) fmt::print(stderr, "warning: {}\n", warning);
   TrainingPlan plan{training.name,
@@ -270,7 +269,6 @@ Result<Report> run_train(const TrainOptions& o) {
                     o.key.empty() ? training.name : o.key,
                     {},
                     NOISEFLOOR_VERSION};
-  std::ofstream metrics(files.metrics(), std::ios::app);
   ProgressLine line(o.quiet);
   TrainingProgress last;
   TrainingHooks hooks;
@@ -329,11 +327,8 @@ Result<Report> run_train(const TrainOptions& o) {
   report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters, {:.1f} s, {:.0f} examples/s",
                                       certificate.steps, training.descent.batch_size.value(), examples.train.rows,
                                       program.parameters(), last.seconds, last.examples_per_second));
-  if (examples.validation)
-    report_quality(report, "validation", "validation", quality_of(*source, sgd.result(), *examples.validation),
-                   *examples.validation);
-  if (examples.test)
-    report_quality(report, "test", "test", quality_of(*source, sgd.result(), *examples.test), *examples.test);
+  if (examples.validation) report_quality(report, "validation", *source, sgd.result(), *examples.validation);
+  if (examples.test) report_quality(report, "test", *source, sgd.result(), *examples.test);
   return report;
 }
 
@@ -344,13 +339,11 @@ Result<Report> run_evaluate(const EvaluateOptions& o) {
   if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
   NF_TRY(const lanes::Program program, build_network(file.training, examples.train));
   const std::string path = o.model.empty() ? OutputFiles{file.training.name}.model() : o.model;
-  NF_TRY(const std::string bytes, read_file(path, kMaxModelBytes));
-  NF_TRY(const TensorFile tensors, parse_safetensors(bytes));
-  NF_TRY(const std::vector<float> weights, take_weights(program, tensors));
+  NF_TRY(const std::vector<float> weights, load_weights(path, program));
   NF_TRY(const std::unique_ptr<LanesSource> source, LanesSource::create(program, *examples.test, threads));
   Report report(fmt::format("{} on its test data", path));
   report.set("model", path);
-  report_quality(report, "test", "test", quality_of(*source, weights, *examples.test), *examples.test);
+  report_quality(report, "test", *source, weights, *examples.test);
   return report;
 }
 

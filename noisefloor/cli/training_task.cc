@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
+#include "noisefloor/base/file.h"
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/sgd/safetensors.h"
+#include "noisefloor/sgd/weights.h"
 #include "noisefloor/table/idx.h"
 #include "noisefloor/table/split.h"
 
 namespace noisefloor::cli {
 namespace {
+
+constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
 
 std::string one_line(const std::string& path, const Finding& finding) {
   return fmt::format("{}:{}:{}: {}; {}", path, finding.place.line, finding.place.column, finding.message,
@@ -21,13 +24,12 @@ std::string one_line(const std::string& path, const Finding& finding) {
 }
 
 Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files) {
-  const auto resolved = [&](const std::string& path) { return (std::filesystem::path(file.folder) / path).string(); };
-  const auto single = [&] { return resolved(std::get<TextFile>(files).path); };
+  const auto single = [&] { return file.resolve(std::get<TextFile>(files).path); };
   return std::visit(
       Overloaded{
           [&](const IdxFormat& format) -> Result<Dataset> {
             const auto& idx = std::get<IdxFiles>(files);
-            return read_idx(resolved(idx.images), resolved(idx.labels), format.classes);
+            return read_idx(file.resolve(idx.images), file.resolve(idx.labels), format.classes);
           },
           [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
           [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); }},
@@ -39,19 +41,11 @@ lanes::Shape shape_of(const Dataset& data) {
   return {data.width(), 1, 1};
 }
 
-double loss_of(std::span<const float> outputs, const Dataset& data, std::size_t row) {
-  if (data.classes == 0) {
-    const double off = static_cast<double>(outputs[0]) - static_cast<double>(data.targets[row]);
-    return 0.5 * off * off;
-  }
-  if (outputs.size() == 1) return std::log1p(std::exp(data.labels[row] == 1 ? -outputs[0] : outputs[0]));
-  const double most = *std::max_element(outputs.begin(), outputs.end());
-  double sum = 0;
-  for (const float output : outputs) sum += std::exp(static_cast<double>(output) - most);
-  return std::log(sum) + most - static_cast<double>(outputs[static_cast<std::size_t>(data.labels[row])]);
-}
-
 }  // namespace
+
+std::string TrainingFile::resolve(const std::string& path) const {
+  return (std::filesystem::path(folder) / path).string();
+}
 
 Result<TrainingFile> read_training_file(const std::string& path) {
   const Result<std::string> text = read_text(path);
@@ -95,48 +89,19 @@ Result<TrainingExamples> read_examples(const TrainingFile& file) {
 }
 
 Result<lanes::Program> build_network(const Training& training, const Dataset& data) {
-  NF_TRY(const lanes::Program plain,
-         lanes::Program::create(shape_of(data), training.model.layers, lanes::Loss::kCrossEntropy));
-  if (data.classes == 0) return lanes::Program::create(shape_of(data), training.model.layers, lanes::Loss::kSquared);
-  if (plain.outputs() == 1 && data.classes == 2) {
-    return lanes::Program::create(shape_of(data), training.model.layers, lanes::Loss::kBinary);
-  }
-  return plain;
+  const auto with = [&](lanes::Loss loss) {
+    return lanes::Program::create(shape_of(data), training.model.layers, loss);
+  };
+  if (data.classes == 0) return with(lanes::Loss::kSquared);
+  NF_TRY(lanes::Program program, with(lanes::Loss::kCrossEntropy));
+  if (program.outputs() == 1 && data.classes == 2) return with(lanes::Loss::kBinary);
+  return program;
 }
 
-Quality quality_of(LanesSource& source, std::span<const float> weights, const Dataset& data) {
-  const std::vector<float> outputs = source.predict(weights, data);
-  const std::size_t each = data.rows == 0 ? 1 : outputs.size() / data.rows;
-  Quality quality{.examples = data.rows};
-  struct Counts {
-    double right = 0;
-    double guessed = 0;
-    double there = 0;
-  };
-  std::vector<Counts> counts(static_cast<std::size_t>(std::max(data.classes, 0)));
-  for (std::size_t row = 0; row < data.rows; ++row) {
-    const std::span<const float> own = std::span(outputs).subspan(row * each, each);
-    quality.loss += loss_of(own, data, row);
-    if (data.classes == 0) continue;
-    const std::size_t guess = each == 1
-                                  ? static_cast<std::size_t>(own[0] > 0)
-                                  : static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin());
-    const auto label = static_cast<std::size_t>(data.labels[row]);
-    ++counts[guess].guessed;
-    ++counts[label].there;
-    if (guess == label) ++counts[label].right;
-  }
-  const auto rows = static_cast<double>(std::max<std::size_t>(data.rows, 1));
-  quality.loss /= rows;
-  double occurring = 0;
-  for (const Counts& count : counts) {
-    quality.accuracy += count.right / rows;
-    if (count.there == 0) continue;
-    ++occurring;
-    quality.f1 += 2 * count.right / (count.guessed + count.there);
-  }
-  if (occurring > 0) quality.f1 /= occurring;
-  return quality;
+Result<std::vector<float>> load_weights(const std::string& path, const lanes::Program& program) {
+  NF_TRY(const std::string bytes, read_file(path, kMaxModelBytes));
+  NF_TRY(const TensorFile tensors, parse_safetensors(bytes));
+  return take_weights(program, tensors);
 }
 
 }  // namespace noisefloor::cli

@@ -9,7 +9,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/training.h"
-#include "noisefloor/sgd/lanes_source.h"
+#include "noisefloor/lanes/program.h"
 #include "noisefloor/table/dataset.h"
 
 namespace noisefloor::cli {
@@ -18,6 +18,8 @@ struct TrainingFile {
   Training training;
   std::string folder;                 // that its paths are relative to
   std::vector<std::string> warnings;  // one line each
+
+  [[nodiscard]] std::string resolve(const std::string& path) const;
 };
 
 // Errors of the file are one line: the first of them, with its place.
@@ -33,14 +35,7 @@ struct TrainingExamples {
 
 [[nodiscard]] Result<lanes::Program> build_network(const Training& training, const Dataset& data);
 
-// How good predictions are.
-struct Quality {
-  std::size_t examples = 0;
-  double loss = 0;      // mean
-  double accuracy = 0;  // of classes; 0 for a regression
-  double f1 = 0;        // mean over the classes that occur
-};
-
-[[nodiscard]] Quality quality_of(LanesSource& source, std::span<const float> weights, const Dataset& data);
+// The weights in a safetensors file.
+[[nodiscard]] Result<std::vector<float>> load_weights(const std::string& path, const lanes::Program& program);
 
 }  // namespace noisefloor::cli

@@ -12,6 +12,9 @@
 
 namespace noisefloor::lanes {
 
+// No instruction set has more.
+inline constexpr std::size_t kMostLanes = 16;
+
 // The instruction sets that the loops are compiled for.
 enum class InstructionSet : std::uint8_t { kPortable, kAvx2, kAvx512 };
 

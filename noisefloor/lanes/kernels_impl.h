@@ -15,6 +15,7 @@ class Loops {
   using V = typename Set::Floats;
   using I = typename Set::Integers;
   static constexpr std::size_t W = sizeof(V) / sizeof(float);
+  static_assert(W <= kMostLanes);
 
   [[gnu::always_inline]] static V load(const float* from) { return *reinterpret_cast<const V*>(from); }
   [[gnu::always_inline]] static void store(float* to, V value) { *reinterpret_cast<V*>(to) = value; }
@@ -137,7 +138,7 @@ class Loops {
     }
   }
 
-  // Rows [first_row, last_row) of one copy.
+  // `rows` rows of one copy, from where `in` and `gradient` point.
   template <std::size_t Outputs, std::size_t Taps>
   [[gnu::always_inline]] static void gradient_tile(const WeightGradient& g, const float* in, const float* gradient,
                                                    std::size_t rows, std::size_t first_output, std::size_t first_tap) {

@@ -178,10 +178,7 @@ void Program::lay_out() {
     return place;
   };
   // Gradients of examples come first, so that they are cleared at once.
-  for (Operation& operation : operations_) {
-    const std::size_t weights = as<Linear>(operation.layer) != nullptr ? 0 : operation.weight_count;
-    operation.own = take(weights + operation.bias_count);
-  }
+  for (Operation& operation : operations_) operation.own = take(operation.own_weights() + operation.bias_count);
   own_size_ = memory_;
   for (Tensor& tensor : tensors_) {
     const auto plane = [&](std::size_t margin) {

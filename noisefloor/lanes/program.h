@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "noisefloor/base/result.h"
@@ -62,6 +63,9 @@ struct Operation {
   std::size_t own = 0;      // gradients of each example: where they stand in the worker's memory; and their sums
   std::size_t kept = 0;     // Normalize: standardized values; Dropout: the mask
   std::size_t scratch = 0;  // Normalize: scales, then room for one copy
+
+  // Weights whose gradients are formed for each example; those of Linear layers never are.
+  [[nodiscard]] std::size_t own_weights() const { return std::holds_alternative<Linear>(layer) ? 0 : weight_count; }
 };
 
 class Program {

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
-#include <new>
 #include <type_traits>
 
 #include "noisefloor/base/check.h"
@@ -51,7 +49,7 @@ Worker::Worker(const Program& program)
       lanes_(program.lanes()),
       memory_(zeros(program.memory())),
       sums_(zeros(program.own_size())),
-      lane_(zeros((2 * program.groups() + 2) * program.lanes())),
+      lane_(zeros((2 * program.groups() + 1) * program.lanes())),
       rows_(program.operations().size()) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Operation& operation = program.operations()[i];
@@ -162,7 +160,8 @@ void Worker::seed_gradient(const Block& block, std::span<float> losses) {
   const float share = 1.0F / static_cast<float>(copies);
   float* loss = lane_.get() + 2 * program_->groups() * lanes_;
   std::fill_n(loss, lanes_, 0.0F);
-  std::vector<std::int32_t> labels(lanes_, -1);
+  std::array<std::int32_t, kMostLanes> labels{};
+  labels.fill(-1);
   if (program_->loss() != Loss::kSquared) std::copy(block.labels.begin(), block.labels.end(), labels.begin());
   const Tensor& tensor = program_->tensors()[last];
   const float* from = value(last);
@@ -218,13 +217,10 @@ void Worker::add(const PackedWeights& weights, std::span<const float> parameters
   std::fill_n(own, program_->own_size(), 0.0F);
   backward(weights, parameters, own);
   std::fill_n(norms, program_->groups() * lanes_, 0.0F);
-  const auto own_count = [](const Operation& operation) {
-    return (std::holds_alternative<Linear>(operation.layer) ? 0 : operation.weight_count) + operation.bias_count;
-  };
   for (const Operation& operation : program_->operations()) {
     if (!operation.group) continue;
     float* group = norms + *operation.group * lanes_;
-    kernels_->add_squares(own + operation.own, own_count(operation), group);
+    kernels_->add_squares(own + operation.own, operation.own_weights() + operation.bias_count, group);
     if (std::holds_alternative<Linear>(operation.layer)) linear_norms(operation, group);
   }
   const std::size_t size = program_->groups() * lanes_;
@@ -234,8 +230,8 @@ void Worker::add(const PackedWeights& weights, std::span<const float> parameters
   }
   for (const Operation& operation : program_->operations()) {
     if (!operation.group) continue;
-    kernels_->add_scaled(own + operation.own, factors + *operation.group * lanes_, own_count(operation),
-                         sums_.get() + operation.own);
+    kernels_->add_scaled(own + operation.own, factors + *operation.group * lanes_,
+                         operation.own_weights() + operation.bias_count, sums_.get() + operation.own);
     add_rows(operation, factors);
   }
 }
@@ -258,9 +254,8 @@ void Worker::bias_gradient(const Operation& operation, float* own) const {
   if (operation.bias_count == 0) return;
   const Tensor& out = program_->tensors()[operation.out];
   const Strides strides = program_->gradient_strides(out);
-  const std::size_t weights = std::holds_alternative<Linear>(operation.layer) ? 0 : operation.weight_count;
   for (std::size_t channel = 0; channel < out.shape.channels; ++channel) {
-    float* sum = own + operation.own + (weights + channel) * lanes_;
+    float* sum = own + operation.own + (operation.own_weights() + channel) * lanes_;
     const float* from = gradient(operation.out) + channel * program_->gradient_channel(out);
     each_run({1, out.shape.height, out.shape.width}, program_->copies(), strides, strides,
              [&](std::size_t a, std::size_t, std::size_t count) { kernels_->add_sums(from + a, count, sum); });
@@ -274,8 +269,8 @@ void Worker::linear_norms(const Operation& operation, float* squared_norms) cons
   const std::size_t copies = program_->copies();
   const float* in = value(operation.in);
   const float* out = gradient(operation.out);
-  alignas(kAlignment) std::array<float, 16> of_inputs{};
-  alignas(kAlignment) std::array<float, 16> of_gradients{};
+  alignas(kAlignment) std::array<float, kMostLanes> of_inputs{};
+  alignas(kAlignment) std::array<float, kMostLanes> of_gradients{};
   for (std::size_t c = 0; c < copies; ++c) {
     for (std::size_t d = c; d < copies; ++d) {
       of_inputs.fill(0);
@@ -332,15 +327,13 @@ void Worker::drain(std::span<float> gradient) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Operation& operation = program_->operations()[i];
     if (!operation.group) continue;
-    std::size_t first = operation.weights;
-    std::size_t count = operation.weight_count + operation.bias_count;
     if (std::holds_alternative<Linear>(operation.layer)) {
       flush(operation, rows_[i]);
       for (std::size_t w = 0; w < operation.weight_count; ++w) gradient[operation.weights + w] += rows_[i].sum[w];
       std::fill(rows_[i].sum.begin(), rows_[i].sum.end(), 0.0F);
-      first = operation.bias;
-      count = operation.bias_count;
     }
+    const std::size_t count = operation.own_weights() + operation.bias_count;
+    const std::size_t first = operation.bias - operation.own_weights();
     const float* sums = sums_.get() + operation.own;
     for (std::size_t w = 0; w < count; ++w) {
       float sum = 0.0F;

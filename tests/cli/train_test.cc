@@ -1,7 +1,6 @@
 // `noisefloor train` and `noisefloor evaluate`, as their users meet them.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -15,16 +14,15 @@
 namespace noisefloor {
 namespace {
 
+using testing::expect_clean_failure;
 using testing::noisefloor_run;
 using testing::Outcome;
 using Json = nlohmann::json;
 
-void expect_refused(const Outcome& outcome, int code, const std::string& named) {
-  EXPECT_EQ(outcome.exit_code, code) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(named), std::string::npos) << outcome.err << "lacks: " << named;
-  EXPECT_EQ(outcome.err.find("987"), std::string::npos) << "a private value leaked: " << outcome.err;
+void expect_refused(const std::string& arguments, int code, const std::string& named) {
+  const std::string error = expect_clean_failure(arguments, code);
+  EXPECT_NE(error.find(named), std::string::npos) << error << "lacks: " << named;
+  EXPECT_EQ(error.find("987"), std::string::npos) << "a private value leaked: " << error;
 }
 
 class CliTrain : public ::testing::Test {
@@ -118,10 +116,9 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
 
 TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
-  expect_refused(noisefloor_run(train("", "out")), 2, "is there already");
-  expect_refused(noisefloor_run(train("--quiet", "second")), 2, "another key");
-  const Outcome refused = noisefloor_run(train("--quiet --key second", "second"));
-  expect_refused(refused, 3, "Nothing was spent");
+  expect_refused(train("", "out"), 2, "is there already");
+  expect_refused(train("--quiet", "second"), 2, "another key");
+  expect_refused(train("--quiet --key second", "second"), 3, "Nothing was spent");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("second/model.safetensors")));
 }
 
@@ -150,7 +147,7 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
     std::string text = toml();
     if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
     write("train.toml", text);
-    expect_refused(noisefloor_run(train("--quiet", "bad")), code, named);
+    expect_refused(train("--quiet", "bad"), code, named);
     EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << named;
   };
   refused("batch_size = 200", "batch_size = 5000", 2, "5000");
@@ -163,15 +160,15 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   refused("clip_norm = 1.0", "", 2, "clip_norm");
   refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
   write("train.toml", toml());
-  expect_refused(noisefloor_run(train("--quiet --epsilon -1", "bad")), 2, "epsilon");
-  expect_refused(noisefloor_run(train("--quiet --threads 0", "bad")), 2, "--threads");
+  expect_refused(train("--quiet --epsilon -1", "bad"), 2, "epsilon");
+  expect_refused(train("--quiet --threads 0", "bad"), 2, "--threads");
   write("data.csv", "x,y,kind\n0.1,987nan,yes\n");
-  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv:2");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "x,y,kind\n0.1,0.5\n");
-  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv:2");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "");
-  expect_refused(noisefloor_run(train("--quiet", "bad")), 4, "data.csv");
-  expect_refused(noisefloor_run("train " + folder_.path("none.toml")), 5, "none.toml");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv");
+  expect_refused("train " + folder_.path("none.toml"), 5, "none.toml");
 }
 
 }  // namespace
