@@ -15,16 +15,13 @@
 #include <thread>
 #include <utility>
 
-#include "noisefloor/accounting/calibrate.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/descent.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/training_task.h"
-#include "noisefloor/config/run_event.h"
 #include "noisefloor/release/training_run.h"
-#include "noisefloor/sgd/lanes_source.h"
 #include "noisefloor/sgd/quality.h"
-#include "noisefloor/sgd/weights.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -102,7 +99,7 @@ class ProgressLine {
   double next_ = 0;
 };
 
-// --- Making a descent ------------------------------------------------------------------------------------------------------
+// --- What the command line says ------------------------------------------------------------------------------------------
 
 Result<std::size_t> threads_of(const std::string& text) {
   if (text.empty()) return std::max<std::size_t>(1, std::thread::hardware_concurrency());
@@ -111,77 +108,25 @@ Result<std::size_t> threads_of(const std::string& text) {
   return static_cast<std::size_t>(count);
 }
 
-Result<BatchSampler> sampler_of(const Training& training, std::size_t rows) {
-  NF_TRY(const Rows population, Rows::make(rows));
-  const Adjacency adjacency = training.privacy.adjacency;
-  if (training.descent.sampler == SamplerKind::kFixedSize) {
-    return BatchSampler::fixed_size(population, training.descent.batch_size, adjacency);
-  }
-  return BatchSampler::poisson(population, training.descent.batch_size, adjacency);
-}
-
-Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampler) {
-  if (descent.steps) return *descent.steps;
-  return steps_for_epochs(descent.epochs, sampler.rate());
-}
-
-struct Noise {
-  std::optional<NoiseMultiplier> multiplier;  // none: no privacy
-  bool calibrated = false;
-};
-
-Result<Noise> noise_of(const TrainOptions& o, const Training& training, const BatchSampler& sampler, Steps steps) {
-  const TrainingPrivacy& privacy = training.privacy;
+Result<NoiseWish> noise_wish(const TrainOptions& o) {
+  NoiseWish wish;
   if (!o.epsilon.empty() && !o.noise_multiplier.empty()) {
     return invalid_argument("give --epsilon, to which noise is calibrated, or --noise-multiplier, but not both");
   }
   if (!o.noise_multiplier.empty()) {
     NF_TRY(const double value, parse_number("--noise-multiplier", o.noise_multiplier));
-    NF_TRY(const NoiseMultiplier multiplier, NoiseMultiplier::make(value));
-    return Noise{multiplier, false};
+    NF_TRY(wish.multiplier, NoiseMultiplier::make(value));
   }
-  Epsilon target = privacy.target_epsilon.value_or(privacy.epsilon);
   if (!o.epsilon.empty()) {
     NF_TRY(const double value, parse_number("--epsilon", o.epsilon));
-    NF_TRY(target, Epsilon::make(value));
-  } else if (!privacy.private_training) {
-    return Noise{};
-  } else if (privacy.noise_multiplier) {
-    return Noise{privacy.noise_multiplier, false};
+    NF_TRY(wish.epsilon, Epsilon::make(value));
   }
-  NF_TRY(const Calibrated<NoiseMultiplier> found,
-         calibrate_noise({privacy.adjacency, target, privacy.delta}, [&](NoiseMultiplier noise) -> DpEvent {
-           return SelfComposedEvent{steps, sampler.event(noise)};
-         }));
-  return Noise{found.value, true};
+  return wish;
 }
 
-Result<DpSgd> descent_of(const Training& training, const Noise& noise, const BatchSampler& sampler, Steps steps,
-                         LanesSource& source, std::vector<float> initial) {
-  DpSgd::Options options;
-  options.noise = noise.multiplier;
-  if (noise.multiplier && !training.descent.clip) {
-    return invalid_argument("noise needs a bound on each example: give clip_norm under [training]");
-  }
-  if (training.descent.clip) {
-    ClipRule::Kind clip = *training.descent.clip;
-    if (auto* groups = std::get_if<GroupClip>(&clip); groups != nullptr && groups->norms.size() == 1) {
-      groups->norms.assign(source.groups(), groups->norms.front());
-    }
-    NF_TRY(ClipRule rule, ClipRule::create(clip));
-    options.clip = std::move(rule);
-    options.adaptive = training.descent.adaptive;
-  }
-  options.optimizer = training.descent.optimizer;
-  options.learning_rate = training.descent.learning_rate;
-  options.learning_rate.steps = steps.value();
-  options.averaging = training.descent.averaging;
-  return DpSgd::create(std::move(options), sampler, source, std::move(initial));
-}
-
-Result<std::vector<float>> first_weights(const TrainingFile& file, const lanes::Program& program, BitStream& stream) {
-  if (!file.training.model.start_from) return initial_weights(program, stream);
-  return load_weights(file.resolve(*file.training.model.start_from), program);
+Result<std::vector<float>> first_weights(const TrainingFile& file, const TrainableModel& model, BitStream& stream) {
+  if (!file.training.model.start_from) return model.initial_weights(stream);
+  return load_weights(file.resolve(*file.training.model.start_from), model);
 }
 
 // --- The command -----------------------------------------------------------------------------------------------------------
@@ -219,9 +164,9 @@ Result<void> ensure_budget(Ledger& ledger, const TrainingPrivacy& privacy) {
                                Rule::kBasic, default_failures(Rule::kBasic)});
 }
 
-void report_quality(Report& report, const char* which, LanesSource& source, std::span<const float> weights,
+void report_quality(Report& report, const char* which, TrainableModel& network, std::span<const float> weights,
                     const Dataset& data) {
-  const Quality quality = quality_of(source.predict(weights, data), data);
+  const Quality quality = quality_of(network.predict(weights, data), data);
   Json json{{"examples", quality.examples}, {"loss", quality.loss}};
   std::string text = fmt::format("loss {:.4f}", quality.loss);
   if (data.classes > 0) {
@@ -237,11 +182,12 @@ Result<Report> run_train(const TrainOptions& o) {
   NF_TRY(const TrainingFile file, read_training_file(o.file));
   const Training& training = file.training;
   NF_TRY(const std::size_t threads, threads_of(o.threads));
+  NF_TRY(const NoiseWish wish, noise_wish(o));
   NF_TRY(const TrainingExamples examples, read_examples(file));
-  NF_TRY(lanes::Program program, build_network(training, examples.train));
+  NF_TRY(const std::unique_ptr<TrainableModel> network, bind_model(training, examples.train, threads));
   NF_TRY(const BatchSampler sampler, sampler_of(training, examples.train.rows));
   NF_TRY(const Steps steps, steps_of(training.descent, sampler));
-  NF_TRY(const Noise noise, noise_of(o, training, sampler, steps));
+  NF_TRY(const Noise noise, noise_of(wish, training.privacy, sampler, steps));
   NF_TRY(SecureRandom secure, SecureRandom::create());
   std::optional<ReplayRandom> replay;
   if (!o.replay_seed.empty() || !noise.multiplier) {
@@ -253,9 +199,8 @@ Result<Report> run_train(const TrainOptions& o) {
     replay.emplace(std::move(made));
   }
   NF_TRY(std::vector<float> initial,
-         first_weights(file, program, replay ? static_cast<BitStream&>(*replay) : static_cast<BitStream&>(secure)));
-  NF_TRY(const std::unique_ptr<LanesSource> source, LanesSource::create(program, examples.train, threads));
-  NF_TRY(DpSgd sgd, descent_of(training, noise, sampler, steps, *source, std::move(initial)));
+         first_weights(file, *network, replay ? static_cast<BitStream&>(*replay) : static_cast<BitStream&>(secure)));
+  NF_TRY(DpSgd sgd, descent_of(training.descent, noise, sampler, steps, *network, std::move(initial)));
   NF_TRY(const OutputFiles files, prepare_output(o, training));
   std::ofstream metrics(files.metrics(), std::ios::app);
   if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(files.metrics())));
@@ -282,7 +227,7 @@ Result<Report> run_train(const TrainOptions& o) {
     NF_TRY_VOID(write_file(files.model(), model.bytes));
     return write_file(files.certificate(), to_json(model.certificate));
   };
-  const NameWeights names = [&](std::span<const float> weights) { return name_weights(program, weights); };
+  const NameWeights names = [&](std::span<const float> weights) { return network->name_weights(weights); };
   (void)std::signal(SIGINT, ask_to_stop);
   (void)std::signal(SIGTERM, ask_to_stop);
   std::optional<TrainedModel> model;
@@ -321,14 +266,14 @@ Result<Report> run_train(const TrainOptions& o) {
   }
   report.set("steps", certificate.steps);
   report.set("examples", examples.train.rows);
-  report.set("parameters", program.parameters());
+  report.set("parameters", network->parameters());
   report.set("seconds", last.seconds);
   report.set("examples_per_second", last.examples_per_second);
   report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters, {:.1f} s, {:.0f} examples/s",
                                       certificate.steps, training.descent.batch_size.value(), examples.train.rows,
-                                      program.parameters(), last.seconds, last.examples_per_second));
-  if (examples.validation) report_quality(report, "validation", *source, sgd.result(), *examples.validation);
-  if (examples.test) report_quality(report, "test", *source, sgd.result(), *examples.test);
+                                      network->parameters(), last.seconds, last.examples_per_second));
+  if (examples.validation) report_quality(report, "validation", *network, sgd.result(), *examples.validation);
+  if (examples.test) report_quality(report, "test", *network, sgd.result(), *examples.test);
   return report;
 }
 
@@ -337,13 +282,12 @@ Result<Report> run_evaluate(const EvaluateOptions& o) {
   NF_TRY(const std::size_t threads, threads_of(o.threads));
   NF_TRY(const TrainingExamples examples, read_examples(file));
   if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
-  NF_TRY(const lanes::Program program, build_network(file.training, examples.train));
+  NF_TRY(const std::unique_ptr<TrainableModel> network, bind_model(file.training, *examples.test, threads));
   const std::string path = o.model.empty() ? OutputFiles{file.training.name}.model() : o.model;
-  NF_TRY(const std::vector<float> weights, load_weights(path, program));
-  NF_TRY(const std::unique_ptr<LanesSource> source, LanesSource::create(program, *examples.test, threads));
+  NF_TRY(const std::vector<float> weights, load_weights(path, *network));
   Report report(fmt::format("{} on its test data", path));
   report.set("model", path);
-  report_quality(report, "test", *source, weights, *examples.test);
+  report_quality(report, "test", *network, weights, *examples.test);
   return report;
 }
 

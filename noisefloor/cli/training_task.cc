@@ -8,8 +8,8 @@
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/sgd/lanes_source.h"
 #include "noisefloor/sgd/safetensors.h"
-#include "noisefloor/sgd/weights.h"
 #include "noisefloor/table/idx.h"
 #include "noisefloor/table/split.h"
 
@@ -39,6 +39,16 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
 lanes::Shape shape_of(const Dataset& data) {
   if (data.shape.size() == 3) return {data.shape[0], data.shape[1], data.shape[2]};
   return {data.width(), 1, 1};
+}
+
+Result<lanes::Program> build_network(const Training& training, const Dataset& data) {
+  const auto with = [&](lanes::Loss loss) {
+    return lanes::Program::create(shape_of(data), training.model.layers, loss);
+  };
+  if (data.classes == 0) return with(lanes::Loss::kSquared);
+  NF_TRY(lanes::Program program, with(lanes::Loss::kCrossEntropy));
+  if (program.outputs() == 1 && data.classes == 2) return with(lanes::Loss::kBinary);
+  return program;
 }
 
 }  // namespace
@@ -88,20 +98,16 @@ Result<TrainingExamples> read_examples(const TrainingFile& file) {
   return examples;
 }
 
-Result<lanes::Program> build_network(const Training& training, const Dataset& data) {
-  const auto with = [&](lanes::Loss loss) {
-    return lanes::Program::create(shape_of(data), training.model.layers, loss);
-  };
-  if (data.classes == 0) return with(lanes::Loss::kSquared);
-  NF_TRY(lanes::Program program, with(lanes::Loss::kCrossEntropy));
-  if (program.outputs() == 1 && data.classes == 2) return with(lanes::Loss::kBinary);
-  return program;
+Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data, std::size_t threads) {
+  NF_TRY(lanes::Program program, build_network(training, data));
+  NF_TRY(std::unique_ptr<LanesSource> source, LanesSource::create(std::move(program), data, threads));
+  return std::unique_ptr<TrainableModel>(std::move(source));
 }
 
-Result<std::vector<float>> load_weights(const std::string& path, const lanes::Program& program) {
+Result<std::vector<float>> load_weights(const std::string& path, const TrainableModel& model) {
   NF_TRY(const std::string bytes, read_file(path, kMaxModelBytes));
   NF_TRY(const TensorFile tensors, parse_safetensors(bytes));
-  return take_weights(program, tensors);
+  return model.take_weights(tensors);
 }
 
 }  // namespace noisefloor::cli

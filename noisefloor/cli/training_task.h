@@ -9,7 +9,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/training.h"
-#include "noisefloor/lanes/program.h"
+#include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 
 namespace noisefloor::cli {
@@ -33,9 +33,11 @@ struct TrainingExamples {
 
 [[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file);
 
-[[nodiscard]] Result<lanes::Program> build_network(const Training& training, const Dataset& data);
+// The file's model for these examples, which must outlive it.
+[[nodiscard]] Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data,
+                                                                 std::size_t threads);
 
 // The weights in a safetensors file.
-[[nodiscard]] Result<std::vector<float>> load_weights(const std::string& path, const lanes::Program& program);
+[[nodiscard]] Result<std::vector<float>> load_weights(const std::string& path, const TrainableModel& model);
 
 }  // namespace noisefloor::cli

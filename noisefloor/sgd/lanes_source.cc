@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/sgd/weights.h"
 
 namespace noisefloor {
 namespace {
@@ -102,6 +103,18 @@ Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const 
   std::size_t total = 0;
   for (const std::size_t count : within) total += count;
   return total;
+}
+
+std::vector<float> LanesSource::initial_weights(BitStream& stream) const {
+  return noisefloor::initial_weights(program_, stream);
+}
+
+std::vector<NamedTensor> LanesSource::name_weights(std::span<const float> weights) const {
+  return noisefloor::name_weights(program_, weights);
+}
+
+Result<std::vector<float>> LanesSource::take_weights(const TensorFile& file) const {
+  return noisefloor::take_weights(program_, file);
 }
 
 std::vector<float> LanesSource::predict(std::span<const float> at, const Dataset& data) {

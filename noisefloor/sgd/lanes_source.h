@@ -10,12 +10,12 @@
 #include "noisefloor/lanes/program.h"
 #include "noisefloor/lanes/team.h"
 #include "noisefloor/lanes/worker.h"
-#include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 
 namespace noisefloor {
 
-class LanesSource final : public GradientSource {
+class LanesSource final : public TrainableModel {
  public:
   // Fails if the data are not what the network reads and predicts. `data` must outlive the source.
   [[nodiscard]] static Result<std::unique_ptr<LanesSource>> create(lanes::Program program, const Dataset& data,
@@ -27,8 +27,10 @@ class LanesSource final : public GradientSource {
   [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
 
-  // The outputs for every example of `data`, one after the other.
-  [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data);
+  [[nodiscard]] std::vector<float> initial_weights(BitStream& stream) const override;
+  [[nodiscard]] std::vector<NamedTensor> name_weights(std::span<const float> weights) const override;
+  [[nodiscard]] Result<std::vector<float>> take_weights(const TensorFile& file) const override;
+  [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data) override;
 
  private:
   LanesSource(lanes::Program program, const Dataset& data, std::size_t threads);

@@ -1,0 +1,32 @@
+// A model with its private examples: what a training needs beside gradients, whatever computes them.
+//
+// Guarantee:     (of every implementation) weights are all in one vector, of which name_weights and take_weights are two
+//                directions; nothing but gradients looks at the private examples.
+// Thread safety: none; an implementation may use threads inside.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/sgd/safetensors.h"
+#include "noisefloor/table/dataset.h"
+
+namespace noisefloor {
+
+class TrainableModel : public GradientSource {
+ public:
+  // How training begins when there are no weights to start from.
+  [[nodiscard]] virtual std::vector<float> initial_weights(BitStream& stream) const = 0;
+
+  [[nodiscard]] virtual std::vector<NamedTensor> name_weights(std::span<const float> weights) const = 0;
+  // Back again. kInputData if a tensor is missing, left over, or of another shape.
+  [[nodiscard]] virtual Result<std::vector<float>> take_weights(const TensorFile& file) const = 0;
+
+  // The outputs for every example of `data`, one example after the other. Requires: data of the model's features.
+  [[nodiscard]] virtual std::vector<float> predict(std::span<const float> at, const Dataset& data) = 0;
+};
+
+}  // namespace noisefloor
