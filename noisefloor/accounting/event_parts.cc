@@ -81,6 +81,13 @@ class Reader {
     parts_.count_up(parts_.gaussians, count);
   }
 
+  // What `count` discrete Gaussians differ by from continuous ones.
+  void add_grid(double count, double epsilon, double delta) {
+    parts_.extra_epsilon += count * epsilon * (1 + 1e-12);
+    parts_.grid_epsilon += count * epsilon * (1 + 1e-12);
+    parts_.grid_delta += count * delta * (1 + 1e-12);
+  }
+
   template <class Make>
   void add_law(std::vector<double> key, double count, Make&& make) {
     auto [place, fresh] = parts_.laws.try_emplace(std::move(key));
@@ -143,9 +150,7 @@ class Reader {
     const long double ratio = static_cast<long double>(shift) / static_cast<long double>(sigma);
     if (ratio > 1e-140L) parts_.mu_squared_below += count * ratio * ratio / (1 + 16.0L / sigma / sigma) * (1 - 1e-12L);
     parts_.count_up(parts_.gaussians, count);
-    parts_.extra_epsilon += count * close.epsilon;
-    parts_.grid_epsilon += count * close.epsilon * (1 + 1e-12);
-    parts_.grid_delta += count * close.delta * (1 + 1e-12);
+    add_grid(count, close.epsilon, close.delta);
     return success();
   }
   Result<void> add(const DiscreteLaplaceEvent& e, const DpEvent& /*event*/, double count) {
@@ -241,6 +246,11 @@ class Reader {
   Parts replaced_;
 };
 
+// One discrete Gaussian that is close to a continuous one. In a sample it stays as close (gaussian_on_a_grid.md, Samples).
+bool is_gaussian_on_grid(const Parts& parts) {
+  return parts.grid_delta > 0 && parts.gaussians == 1 && parts.kinds() == 1 && parts.has_laws_only();
+}
+
 // The law of a tree that is one mechanism, once.
 std::optional<std::pair<std::vector<double>, Leaf>> single_leaf(const Parts& parts) {
   if (parts.kinds() != 1 || !parts.has_laws_only() || parts.extra_epsilon > 0) return std::nullopt;
@@ -273,8 +283,10 @@ void Reader::add_sampled_gaussian(double q, const Parts& inner, double count) {
   // One Gaussian has its own multiplier back; what several come to is rounded to both sides.
   const bool exact = inner.gaussians == 1 && inner.mu_squared == inner.mu_squared_below;
   const double lower = exact ? nearest : std::nextafter(nearest, 0.0);
-  const double higher = exact ? nearest : next_up(nearest);
-  add_sampled_gaussian({q, lower}, {inner.mu_squared_below > 0 ? q : 0, higher}, count);
+  if (exact) return add_sampled_gaussian({q, lower}, {q, lower}, count);
+  const bool known = inner.mu_squared_below > 0;
+  const double higher = known ? next_up(static_cast<double>(1 / std::sqrt(inner.mu_squared_below))) : 0;
+  add_sampled_gaussian({q, lower}, {known ? q : 0, higher}, count);
 }
 
 // A rate of 0 below: nothing is known from below.
@@ -317,9 +329,10 @@ Result<void> Reader::add(const PoissonSampledEvent& e, const DpEvent& event, dou
   NF_TRY(Decomposition inner, Reader(Adjacency::kAddRemove).read(e.event));
   if (inner.parts.is_empty()) return success();
   const auto leaf = single_leaf(inner.parts);
-  if (leaf && inner.parts.mu_squared > 0) {
+  if ((leaf && inner.parts.mu_squared > 0) || is_gaussian_on_grid(inner.parts)) {
     NF_TRY_VOID(keep(parts_, event, count));
     add_sampled_gaussian(q, inner.parts, count);
+    add_grid(count, inner.parts.grid_epsilon, inner.parts.grid_delta);
     return success();
   }
   if (inner.parts.kinds() == 1 && inner.parts.has_laws_only() && inner.parts.sampled.size() == 1 &&

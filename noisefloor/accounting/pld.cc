@@ -240,7 +240,7 @@ constexpr double kGridSlack = 1e-130;
 Result<double> epsilon_below(const Decomposition& tree, Delta delta) {
   double best = 0;
   if (tree.parts.kinds() > 0) {
-    const bool grid = tree.parts.mu_squared != tree.parts.mu_squared_below;
+    const bool grid = tree.parts.grid_delta > 0;
     const Result<Delta> more = Delta::make(grid ? delta.value() + kGridSlack : delta.value());
     NF_TRY(const Interval laws, epsilon_of(tree.parts, more.has_value() ? more.value() : delta));
     best = laws.lower;
@@ -305,7 +305,7 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
   for (const Parts* parts : {&tree.parts, &tree.replaced}) {
     if (parts->kinds() == 0) continue;
     NF_TRY(const Interval laws, delta_of(*parts, epsilon));
-    const bool grid = parts->mu_squared != parts->mu_squared_below;
+    const bool grid = parts->grid_delta > 0;
     found.lower = std::max(found.lower, laws.lower - (grid ? kGridSlack : 0));
     if (parts == &tree.parts && parts->has_laws_only() && parts->extra_epsilon == 0 && tree.replaced.is_empty()) {
       found.upper = std::min(1.0, (laws.upper + parts->extra_delta) * (1 + (parts->extra_delta > 0 ? 0x1p-50 : 0)));

@@ -256,6 +256,44 @@ TEST(Pld, ReplacedRecordsInMixedTrees) {
   EXPECT_FALSE(pld_epsilon(steps, kReplaceOne, delta_of(0)).has_value());
 }
 
+// Discrete noise on samples is held against the sum over the plane's lattice, and against continuous noise.
+TEST(Pld, SamplesWithDiscreteNoiseAreCloseToContinuousOnes) {
+  const double q = 0.1;
+  const double sigma = 70;
+  const auto exact = [&](double epsilon, bool remove) {
+    const auto density = [&](int x, int y) { return std::exp(-(x * x + y * y) / (2 * sigma * sigma)); };
+    double total = 0;
+    double delta = 0;
+    for (int x = -800; x <= 800; ++x) {
+      for (int y = -800; y <= 800; ++y) {
+        const double none = density(x, y);
+        const double mixed = (1 - q) * none + q * density(x - 30, y - 40);
+        total += none;
+        delta +=
+            remove ? std::max(0.0, mixed - std::exp(epsilon) * none) : std::max(0.0, none - std::exp(epsilon) * mixed);
+      }
+    }
+    return delta / total;
+  };
+  const DpEvent step = poisson(q, DiscreteGaussianEvent{NoiseScale::of(70), Contributors::of(1), L1Sensitivity::of(70),
+                                                        L2Sensitivity::of(50), Dimension::of(2)});
+  for (const double epsilon : {0.05, 0.2, 0.5}) {
+    const double truth = std::max(exact(epsilon, true), exact(epsilon, false));
+    EXPECT_GE(delta_at(step, epsilon).upper, truth) << epsilon;
+    EXPECT_LE(delta_at(step, epsilon).upper, truth * 1.05) << epsilon;
+  }
+  // Many steps of a fine grid cost hardly more than those of continuous noise, and never less.
+  for (const Adjacency adjacency : {kAddRemove, kReplaceOne}) {
+    const Interval fine =
+        epsilon(times(1000, poisson(0.03, discrete_gaussian(0x1p24, 0x1p23, 30'000))), 1e-5, adjacency);
+    const Interval smooth = epsilon(times(1000, poisson(0.03, gaussian(2))), 1e-5, adjacency);
+    EXPECT_GE(fine.upper, smooth.lower);
+    EXPECT_LE(fine.upper, smooth.upper * (1 + 1e-6));
+    EXPECT_LE(fine.lower, smooth.upper);
+    EXPECT_GE(fine.lower, smooth.lower * (1 - 1e-6));
+  }
+}
+
 // δ(ε) of (1 − q) N(0, z²) + q N(a, z²) against (1 − q) N(0, z²) + q N(b, z²) in the plane, by a sum over a grid.
 double delta_of_two_records(double q, double z, std::array<double, 2> a, std::array<double, 2> b, double epsilon) {
   const auto density = [&](double x, double y, const std::array<double, 2>& centre) {
