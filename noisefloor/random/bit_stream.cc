@@ -79,6 +79,7 @@ void BitStream::refill() {
   std::memcpy(s.key.data(), s.buffer.data(), kKeyBytes);
   OPENSSL_cleanse(s.buffer.data(), kKeyBytes);
   s.remaining = kBufferBytes - kKeyBytes;
+  ++s.buffers;
 }
 
 void BitStream::fill(std::span<std::byte> out) {
@@ -100,11 +101,15 @@ Result<SecureRandom> SecureRandom::create() {
   return random;
 }
 
-Result<ReplayRandom> ReplayRandom::create(std::uint64_t seed) {
+Result<ReplayRandom> ReplayRandom::create(std::uint64_t seed, std::uint64_t position) {
   NF_TRY(StatePtr state, allocate(OnFork::kRepeat));
   ReplayRandom random(std::move(state));
   std::memcpy(random.state().key.data(), &seed, sizeof seed);
   random.state().seeded = 1;
+  const std::uint64_t used = position % kBufferBytes;
+  if (used > 0 && used < kKeyBytes) return invalid_argument(fmt::format("{} is no position of a stream", position));
+  for (std::uint64_t read = 0; read < position; read += kBufferBytes) random.refill();
+  if (position > 0) random.state().remaining = used == 0 ? 0 : kBufferBytes - used;
   return random;
 }
 

@@ -51,6 +51,7 @@ class BitStream {
     std::array<std::byte, kKeyBytes> key;
     std::uint64_t seeded;
     std::uint64_t remaining;
+    std::uint64_t buffers;  // filled so far
     alignas(64) std::array<std::byte, kBufferBytes> buffer;
   };
   struct Unmap {
@@ -65,6 +66,9 @@ class BitStream {
   [[nodiscard]] static Result<StatePtr> allocate(OnFork on_fork);
 
   State& state() { return *state_; }
+  [[nodiscard]] const State& state() const { return *state_; }
+  // Encrypts a new buffer and replaces the key. Seeds from the kernel first if the state was wiped.
+  void refill();
 
  private:
   template <class Word>
@@ -75,9 +79,6 @@ class BitStream {
     state_->remaining -= sizeof word;
     return word;
   }
-
-  // Encrypts a new buffer and replaces the key. Seeds from the kernel first if the state was wiped.
-  void refill();
 
   StatePtr state_;
 };
@@ -93,8 +94,11 @@ class SecureRandom final : public BitStream {
 
 class ReplayRandom final : public BitStream {
  public:
-  // The same seed gives the same stream on every machine and in every version.
-  [[nodiscard]] static Result<ReplayRandom> create(std::uint64_t seed);
+  // The same seed gives the same stream on every machine and in every version. With a position() it goes on from there.
+  [[nodiscard]] static Result<ReplayRandom> create(std::uint64_t seed, std::uint64_t position = 0);
+
+  // How far the stream was read.
+  [[nodiscard]] std::uint64_t position() const { return state().buffers * kBufferBytes - state().remaining; }
 
  private:
   explicit ReplayRandom(StatePtr state) : BitStream(std::move(state)) {}

@@ -94,6 +94,20 @@ TEST(BitStream, OddSizesLoseNothing) {
   EXPECT_EQ(whole, pieces);
 }
 
+TEST(BitStream, AReplayGoesOnFromAnyPosition) {
+  ReplayRandom whole = ReplayRandom::create(11).value();
+  EXPECT_EQ(whole.position(), 0U);
+  EXPECT_EQ(ReplayRandom::create(11, 0).value().next_u64(), ReplayRandom::create(11).value().next_u64());
+  std::array<std::byte, 4093> odd{};
+  for (int i = 0; i < 30; ++i) {
+    whole.fill(odd);
+    ReplayRandom rest = ReplayRandom::create(11, whole.position()).value();
+    ASSERT_EQ(rest.position(), whole.position());
+    for (int k = 0; k < 5000; ++k) ASSERT_EQ(rest.next_u64(), whole.next_u64());
+  }
+  EXPECT_FALSE(ReplayRandom::create(11, 5).has_value()) << "keys are never read";
+}
+
 TEST(BitStream, SecureStreamsDiffer) {
   SecureRandom a = SecureRandom::create().value();
   SecureRandom b = SecureRandom::create().value();

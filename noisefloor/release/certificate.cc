@@ -40,9 +40,7 @@ std::string to_json(const Certificate& certificate) {
               {"of", "BLAKE2b-256 of the tensors as safetensors, without metadata"}}},
             {"program", "noisefloor " + certificate.program_version}};
   if (!certificate.budget.empty()) {
-    json["ledger"] = {{"budget", certificate.budget},
-                      {"reservation", certificate.reservation},
-                      {"charged_steps", certificate.planned_steps}};
+    json["ledger"] = {{"budget", certificate.budget}, {"reservations", certificate.reservations}};
   }
   json["not_covered"] = {"noise and sums are floating-point numbers",
                          "choices that were made by looking at other runs on the same data",

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
@@ -26,9 +27,8 @@ struct Certificate {
   Delta delta;
   Interval epsilon;  // certified, at delta; infinite if there is no privacy
   std::uint64_t steps = 0;
-  std::uint64_t planned_steps = 0;  // for which the ledger was charged
-  std::string budget;               // and where; empty without a ledger
-  std::uint64_t reservation = 0;
+  std::string budget;                       // that was charged; empty without a ledger
+  std::vector<std::uint64_t> reservations;  // there: more than one if it went on from a checkpoint
   Digest weights{};
   std::string program_version;
 };

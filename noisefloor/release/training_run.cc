@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/event/json.h"
 
 namespace noisefloor {
 namespace {
@@ -18,13 +20,14 @@ DpStatement statement_of(const TrainingPlan& plan, const DpSgd& sgd, Steps steps
   return {sgd.sampler().adjacency(), plan.unit, sgd.event(steps)};
 }
 
-TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, double seconds) {
+// `first`: steps that were there before.
+TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, std::uint64_t first, double seconds) {
   TrainingProgress progress;
   progress.steps = sgd.steps();
   progress.planned = plan.steps.value();
   progress.clip_norm = sgd.clip_norm();
   progress.seconds = seconds;
-  const auto done = static_cast<double>(sgd.steps());
+  const auto done = static_cast<double>(sgd.steps() - first);
   const double per_step = done > 0 ? seconds / done : 0;
   progress.seconds_left = per_step * static_cast<double>(plan.steps.value() - sgd.steps());
   progress.examples_per_second =
@@ -36,13 +39,30 @@ TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, double 
   return progress;
 }
 
-// Steps until the plan is done, or someone wants to stop.
+// What a checkpoint is of: all that decides how the training goes on.
+std::string digest_of(const TrainingPlan& plan, const DpSgd& sgd) {
+  return to_hex(
+      blake2b(fmt::format("{}\n{}\n{}", plan.name, to_json(statement_of(plan, sgd, plan.steps)), plan.configuration)));
+}
+
+// Steps until the plan is done, or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.
 template <class Random>
-Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const TrainingHooks& hooks) {
+Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
+                     const Checkpoint& paid) {
   const Clock::time_point start = Clock::now();
   Clock::time_point told = start;
+  Clock::time_point saved = start;
+  const std::uint64_t first = sgd.steps();
   const auto tell = [&](Clock::time_point now) {
-    if (hooks.progress) hooks.progress(progress_of(plan, sgd, std::chrono::duration<double>(now - start).count()));
+    if (!hooks.progress) return;
+    hooks.progress(progress_of(plan, sgd, first, std::chrono::duration<double>(now - start).count()));
+  };
+  const auto save = [&] {
+    if (!hooks.checkpoint) return;
+    Checkpoint checkpoint = paid;
+    checkpoint.state = sgd.state();
+    if constexpr (std::is_same_v<Random, ReplayRandom>) checkpoint.noise_position = random.position();
+    hooks.checkpoint(checkpoint);
   };
   while (sgd.steps() < plan.steps.value()) {
     NF_TRY_VOID(sgd.step(random));
@@ -51,7 +71,14 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
       tell(now);
       told = now;
     }
-    if (hooks.stop && hooks.stop()) break;
+    if (hooks.stop && hooks.stop()) {
+      save();
+      break;
+    }
+    if (now - saved >= hooks.checkpoint_interval && sgd.steps() < plan.steps.value()) {
+      save();
+      saved = Clock::now();
+    }
   }
   tell(Clock::now());
   const std::vector<float>& weights = sgd.result();
@@ -63,23 +90,51 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
 }
 
 Result<TrainedModel> seal(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights,
-                          std::optional<std::uint64_t> reservation) {
+                          const std::vector<std::uint64_t>& reservations) {
   TensorFile file{name_weights(sgd.result()), {}};
   NF_TRY(const Steps steps, Steps::make(sgd.steps()));
   const DpStatement statement = statement_of(plan, sgd, steps);
   NF_TRY(const Interval epsilon, certified_epsilon(statement, plan.delta));
-  Certificate certificate{plan.name,
-                          statement,
-                          plan.delta,
-                          epsilon,
-                          sgd.steps(),
-                          plan.steps.value(),
-                          reservation ? plan.budget : "",
-                          reservation.value_or(0),
-                          digest_of(file.tensors),
+  Certificate certificate{plan.name,           statement,
+                          plan.delta,          epsilon,
+                          sgd.steps(),         reservations.empty() ? "" : plan.budget,
+                          reservations,        digest_of(file.tensors),
                           plan.program_version};
   file.metadata["noisefloor.certificate"] = to_json(certificate);
   return TrainedModel{to_safetensors(file), std::move(certificate)};
+}
+
+// The descent at the checkpoint.
+Result<Checkpoint> begin_from(const TrainingPlan& plan, DpSgd& sgd) {
+  if (sgd.steps() != 0) return invalid_argument("a training begins with the first step");
+  Checkpoint paid{plan.name, digest_of(plan, sgd), {}, {}, {}, 0};
+  if (!plan.from) return paid;
+  if (plan.from->plan != paid.plan) {
+    return invalid_argument(
+        fmt::format("the checkpoint is of another training, or of {} with other settings", shown(plan.from->name)));
+  }
+  if (plan.from->state.steps >= plan.steps.value()) {
+    return invalid_argument(fmt::format("the checkpoint has made all of its {} steps", plan.steps.value()));
+  }
+  paid.ledger = plan.from->ledger;
+  paid.reservations = plan.from->reservations;
+  NF_TRY_VOID(sgd.restore(plan.from->state));
+  return paid;
+}
+
+// A checkpoint whose steps this ledger knows nothing of would be a way around it.
+Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const std::string& budget) {
+  return ledger.read([&](const LedgerState& state) -> Result<void> {
+    const bool known =
+        checkpoint.ledger == to_hex(state.genesis().ledger) &&
+        std::all_of(checkpoint.reservations.begin(), checkpoint.reservations.end(), [&](std::uint64_t sequence) {
+          const LedgerState::Spend* spend = state.find_spend(sequence);
+          return spend != nullptr && spend->status != SpendStatus::kAborted &&
+                 state.budgets()[spend->budget].terms->name == budget;
+        });
+    if (known && !checkpoint.reservations.empty()) return success();
+    return invalid_argument("the checkpoint's steps were charged to another ledger or another budget: name that one");
+  });
 }
 
 }  // namespace
@@ -87,8 +142,10 @@ Result<TrainedModel> seal(const TrainingPlan& plan, const DpSgd& sgd, const Name
 Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
                                      const NameWeights& name_weights, const TrainingHooks& hooks,
                                      const Publish& publish) {
-  if (sgd.steps() != 0) return invalid_argument("a training begins with the first step");
-  const DpStatement statement = statement_of(plan, sgd, plan.steps);
+  NF_TRY(Checkpoint paid, begin_from(plan, sgd));
+  if (plan.from) NF_TRY_VOID(expect_charged(paid, ledger, plan.budget));
+  NF_TRY(const Steps steps_left, Steps::make(plan.steps.value() - sgd.steps()));
+  const DpStatement statement = statement_of(plan, sgd, steps_left);
   if (contains<NonPrivateEvent>(statement.event))
     return invalid_argument("a training without noise or clipping is not private");
   ReserveRequest request{plan.budget, plan.key, statement};
@@ -102,9 +159,14 @@ Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, Secur
                     "again, give another key",
                     shown(plan.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
   }
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    paid.ledger = to_hex(state.genesis().ledger);
+    return success();
+  }));
+  paid.reservations.push_back(reservation.sequence());
   reservation.begin();
-  NF_TRY_VOID(descend(plan, sgd, random, hooks));
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, reservation.sequence()));
+  NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
+  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, paid.reservations));
   NF_TRY_VOID(publish(model));
   NF_TRY_VOID(ledger.commit(reservation.sequence(), blake2b(model.bytes)));
   return model;
@@ -113,8 +175,12 @@ Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, Secur
 Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
                                            const NameWeights& name_weights, const TrainingHooks& hooks,
                                            const Publish& publish) {
-  NF_TRY_VOID(descend(plan, sgd, random, hooks));
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, std::nullopt));
+  NF_TRY(const Checkpoint paid, begin_from(plan, sgd));
+  if (plan.from && random.position() != plan.from->noise_position) {
+    return invalid_argument("repeatable noise must go on from where the checkpoint was made");
+  }
+  NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
+  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, {}));
   NF_TRY_VOID(publish(model));
   return model;
 }

@@ -4,6 +4,8 @@
 //                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
 //                full. (3) What is written is the model after the last whole step, and its certificate says which steps
 //                those were. (4) A key that was used before trains nothing: the error names the model that it made.
+//                (5) Going on from a checkpoint is a spend of its own, for the steps that are left: those that were taken
+//                after the checkpoint before, if any, stay paid for too. Nothing is ever given back.
 // Thread safety: none.
 #pragma once
 
@@ -17,6 +19,7 @@
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/release/certificate.h"
+#include "noisefloor/release/checkpoint.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/sgd/safetensors.h"
 
@@ -24,13 +27,14 @@ namespace noisefloor {
 
 struct TrainingPlan {
   std::string name;
-  Steps steps;
+  Steps steps;  // in all, with those before a checkpoint
   Delta delta;
   PrivacyUnit unit = PrivacyUnit::kRow;
   std::string budget;
   std::string key;
   std::string configuration;  // a JSON object for the ledger's record, or empty
   std::string program_version;
+  std::optional<Checkpoint> from = {};  // goes on from here
 };
 
 struct TrainingProgress {
@@ -47,6 +51,8 @@ struct TrainingHooks {
   std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
   std::function<bool()> stop = {};                             // asked after each step
   std::chrono::milliseconds interval{1000};
+  std::function<void(const Checkpoint&)> checkpoint = {};  // now and then between steps, and when it is stopped
+  std::chrono::milliseconds checkpoint_interval{60'000};
 };
 
 struct TrainedModel {
@@ -58,12 +64,14 @@ using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float
 // Puts the model where people find it. If that fails, the training is still spent.
 using Publish = std::function<Result<void>(const TrainedModel&)>;
 
-// Requires: a descent that has made no step and is private (refused otherwise).
+// Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint of another
+// plan or another ledger.
 [[nodiscard]] Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
                                                    Ledger& ledger, const NameWeights& name_weights,
                                                    const TrainingHooks& hooks, const Publish& publish);
 
 // For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
+// Requires: `random` at the checkpoint's position, if there is one.
 [[nodiscard]] Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
                                                          const NameWeights& name_weights, const TrainingHooks& hooks,
                                                          const Publish& publish);

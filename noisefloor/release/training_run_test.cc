@@ -124,7 +124,6 @@ TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
   hooks.stop = [&] { return sgd.steps() == 7; };
   const TrainedModel model = value_of(train(plan(20), sgd, hooks));
   EXPECT_EQ(model.certificate.steps, 7U);
-  EXPECT_EQ(model.certificate.planned_steps, 20U);
   EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(7)));
   const double whole = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
   EXPECT_LT(model.certificate.epsilon.upper, whole);
@@ -175,6 +174,101 @@ TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
     EXPECT_FALSE(json.contains("ledger"));
   }
   EXPECT_EQ(spent(), 0);
+}
+
+TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
+  DpSgd sgd = descent();
+  std::optional<Checkpoint> saved;
+  TrainingHooks hooks;
+  hooks.checkpoint_interval = std::chrono::milliseconds(0);
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+    if (checkpoint.state.steps == 12) saved = checkpoint;
+  };
+  ASSERT_TRUE(train(plan(20), sgd, hooks));
+  ASSERT_TRUE(saved);
+  const double first = spent();
+  const auto left = [&](std::uint64_t steps) {
+    return value_of(pld_epsilon(sgd.event(Steps::make(steps).value()), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
+  };
+  TrainingPlan again = plan(20);
+  again.from = value_of(parse_checkpoint(to_bytes(*saved)));
+  DpSgd resumed = descent();
+  // The key of the first run is spent.
+  expect_error(train(again, resumed), ErrorCode::kInvalidArgument, "another request");
+  EXPECT_EQ(spent(), first);
+  again.key = "again";
+  source_.calls = 0;
+  DpSgd second = descent();
+  const TrainedModel model = value_of(train(again, second));
+  EXPECT_EQ(source_.calls, 8);
+  EXPECT_EQ(model.certificate.steps, 20U);
+  EXPECT_EQ(model.certificate.reservations, (std::vector<std::uint64_t>{2, 4}));
+  EXPECT_EQ(model.certificate.epsilon.upper, left(20));
+  EXPECT_GE(spent() - first, left(8) * (1 - 1e-9));
+  // And again, for who goes on from it once more.
+  again.key = "once more";
+  DpSgd third = descent();
+  ASSERT_TRUE(train(again, third));
+  EXPECT_GE(spent() - first, 2 * left(8) * (1 - 1e-9));
+}
+
+TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
+  DpSgd sgd = descent();
+  std::optional<Checkpoint> saved;
+  TrainingHooks hooks;
+  hooks.stop = [&] { return sgd.steps() == 3; };
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) { saved = checkpoint; };
+  ASSERT_TRUE(train(plan(6), sgd, hooks));
+  ASSERT_TRUE(saved);
+  const double before = spent();
+  const auto refused = [&](const TrainingPlan& plan, DpSgd other, const std::string& why) {
+    expect_error(train(plan, other), ErrorCode::kInvalidArgument, why);
+    EXPECT_EQ(spent(), before) << why;
+  };
+  TrainingPlan again = plan(6);
+  again.key = "again";
+  again.from = saved;
+  refused(again, descent(3.0), "other settings");
+  TrainingPlan longer = again;
+  longer.steps = Steps::of(7);
+  refused(longer, descent(), "other settings");
+  TrainingPlan configured = again;
+  configured.configuration = R"({"model":"other"})";
+  refused(configured, descent(), "other settings");
+  TrainingPlan elsewhere = again;
+  elsewhere.from->ledger[0] ^= 1;
+  refused(elsewhere, descent(), "another ledger");
+  TrainingPlan unpaid = again;
+  unpaid.from->reservations = {999};
+  refused(unpaid, descent(), "another ledger");
+  unpaid.from->reservations.clear();
+  refused(unpaid, descent(), "another ledger");
+  TrainingPlan known_noise = again;
+  known_noise.from->state.replayed = true;
+  refused(known_noise, descent(), "not private");
+  TrainingPlan done = again;
+  done.from->state.steps = done.from->state.optimizer.steps = 6;
+  refused(done, descent(), "all of its 6 steps");
+}
+
+TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
+  const auto run = [&](const TrainingPlan& plan, ReplayRandom random, const TrainingHooks& hooks) {
+    DpSgd sgd = descent();
+    return train_without_privacy(plan, sgd, random, named, hooks,
+                                 [](const TrainedModel&) -> Result<void> { return success(); });
+  };
+  std::optional<Checkpoint> saved;
+  TrainingHooks hooks;
+  hooks.checkpoint_interval = std::chrono::milliseconds(0);
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+    if (checkpoint.state.steps == 4) saved = checkpoint;
+  };
+  const TrainedModel whole = value_of(run(plan(9), value_of(ReplayRandom::create(5)), hooks));
+  ASSERT_TRUE(saved);
+  TrainingPlan rest = plan(9);
+  rest.from = saved;
+  EXPECT_EQ(value_of(run(rest, value_of(ReplayRandom::create(5, saved->noise_position)), {})).bytes, whole.bytes);
+  expect_error(run(rest, value_of(ReplayRandom::create(5)), {}), ErrorCode::kInvalidArgument, "go on from");
 }
 
 TEST_F(TrainingRunTest, ProgressIsTold) {

@@ -13,6 +13,10 @@
 namespace noisefloor {
 namespace {
 
+// Between which adaptive clipping moves.
+constexpr double kSmallestClip = 1e-12;
+constexpr double kLargestClip = 1e12;
+
 double count_noise(const AdaptiveClip& adaptive, const BatchSampler& sampler) {
   return adaptive.count_noise_share * static_cast<double>(sampler.expected_batch().value());
 }
@@ -120,12 +124,40 @@ void DpSgd::adapt(std::size_t within, std::size_t drawn, BitStream& stream) {
   if (options_.noise) fill_gaussian(stream, noise, static_cast<float>(count_noise(adaptive, sampler_)));
   const double centred = static_cast<double>(within) - static_cast<double>(drawn) / 2 + static_cast<double>(noise[0]);
   const double share = centred / batch + 0.5;
-  const double norm = clip_norm() * std::exp(-adaptive.rate * (share - adaptive.quantile));
-  auto next = ClipNorm::make(std::clamp(norm, 1e-12, 1e12));
-  NF_CHECK(next.has_value(), "a clamped norm is a clip norm");
+  set_clip_norm(
+      std::clamp(clip_norm() * std::exp(-adaptive.rate * (share - adaptive.quantile)), kSmallestClip, kLargestClip));
+}
+
+void DpSgd::set_clip_norm(double norm) {
+  auto next = ClipNorm::make(norm);
+  NF_CHECK(next.has_value(), "a norm between the smallest and the largest is a clip norm");
   auto rule = ClipRule::create(FlatClip{next.value()});
   NF_CHECK(rule.has_value(), "a clip norm makes a rule");
   options_.clip = std::move(rule).value();
+}
+
+DpSgd::State DpSgd::state() const {
+  return {steps_, parameters_, averaged_, optimizer_.state(), clip_norm(), replayed_};
+}
+
+Result<void> DpSgd::restore(State state) {
+  if (state.parameters.size() != parameters_.size() || state.averaged.size() != averaged_.size()) {
+    return invalid_argument(
+        fmt::format("the state is of a training of {} parameters, with an average of {}; this one has {} and {}",
+                    state.parameters.size(), state.averaged.size(), parameters_.size(), averaged_.size()));
+  }
+  const bool clip_fits = options_.adaptive ? state.clip_norm >= kSmallestClip && state.clip_norm <= kLargestClip
+                                           : state.clip_norm == clip_norm();
+  if (!clip_fits || state.optimizer.steps != state.steps) {
+    return invalid_argument("the state is of a training with another clip norm or another optimizer");
+  }
+  NF_TRY_VOID(optimizer_.restore(std::move(state.optimizer)));
+  if (options_.adaptive) set_clip_norm(state.clip_norm);
+  parameters_ = std::move(state.parameters);
+  averaged_ = std::move(state.averaged);
+  steps_ = state.steps;
+  replayed_ = replayed_ || state.replayed;
+  return success();
 }
 
 double DpSgd::clip_norm() const {

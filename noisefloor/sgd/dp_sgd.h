@@ -45,6 +45,16 @@ class DpSgd {
     double averaging = 0;  // of the weights' exponential average: its memory of each step; 0 for none
   };
 
+  // All that later steps depend on, but for randomness.
+  struct State {
+    std::uint64_t steps = 0;
+    std::vector<float> parameters;
+    std::vector<float> averaged;  // empty without averaging
+    Optimizer::State optimizer;
+    double clip_norm = 0;
+    bool replayed = false;
+  };
+
   // Fails if options do not fit each other or the sizes.
   [[nodiscard]] static Result<DpSgd> create(Options options, BatchSampler sampler, GradientSource& source,
                                             std::vector<float> initial);
@@ -54,6 +64,10 @@ class DpSgd {
     replayed_ = true;
     return step(static_cast<BitStream&>(random));
   }
+
+  [[nodiscard]] State state() const;
+  // Goes on from there. Fails if the state is of another model or other options. Once replayed, always replayed.
+  [[nodiscard]] Result<void> restore(State state);
 
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
@@ -75,6 +89,7 @@ class DpSgd {
   Result<void> step(BitStream& stream);
   // The noise on the sum, in units of the sensitivity.
   [[nodiscard]] double noise_on_sum() const;
+  void set_clip_norm(double norm);
   void adapt(std::size_t within, std::size_t drawn, BitStream& stream);
 
   Options options_;

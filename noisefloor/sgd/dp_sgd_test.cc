@@ -174,6 +174,52 @@ TEST(DpSgd, AveragesItsWeights) {
   }
 }
 
+TEST(DpSgd, GoesOnFromItsState) {
+  FixedGradient source(100, 50, 0.1F);
+  DpSgd::Options all = options(1.0, 0.5);
+  all.optimizer = {.kind = OptimizerKind::kAdam};
+  all.learning_rate = {.initial = 0.1, .decay = RateDecay::kCosine, .steps = 20};
+  all.averaging = 0.9;
+  all.adaptive = AdaptiveClip{.count_noise_share = 1};
+  const auto fresh = [&](const DpSgd::Options& with) {
+    return DpSgd::create(with, poisson(100, 10), source, std::vector<float>(50)).value();
+  };
+  DpSgd whole = fresh(all);
+  ReplayRandom random = ReplayRandom::create(3).value();
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(whole.step(random));
+  const DpSgd::State half = whole.state();
+  DpSgd rest = fresh(all);
+  ASSERT_TRUE(rest.restore(half));
+  EXPECT_TRUE(rest.replayed());
+  ReplayRandom later = ReplayRandom::create(3, random.position()).value();
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(whole.step(random));
+    ASSERT_TRUE(rest.step(later));
+  }
+  EXPECT_EQ(rest.result(), whole.result());
+  EXPECT_EQ(rest.parameters(), whole.parameters());
+  EXPECT_EQ(rest.clip_norm(), whole.clip_norm());
+  EXPECT_EQ(rest.steps(), 10U);
+
+  // A state of another training leaves this one as it was.
+  const auto refused = [&](const std::function<void(DpSgd::State&)>& change, DpSgd::Options with) {
+    DpSgd other = fresh(with);
+    DpSgd::State state = half;
+    change(state);
+    EXPECT_FALSE(other.restore(state));
+    EXPECT_EQ(other.steps(), 0U);
+    EXPECT_FALSE(other.replayed());
+  };
+  refused([](DpSgd::State& state) { state.parameters.pop_back(); }, all);
+  refused([](DpSgd::State& state) { state.averaged.clear(); }, all);
+  refused([](DpSgd::State& state) { state.optimizer.second.clear(); }, all);
+  refused([](DpSgd::State& state) { state.optimizer.steps = 4; }, all);
+  refused([](DpSgd::State& state) { state.clip_norm = std::nan(""); }, all);
+  DpSgd::Options fixed = all;
+  fixed.adaptive.reset();
+  refused([](DpSgd::State&) {}, fixed);
+}
+
 TEST(DpSgd, EventsSayWhenThereIsNoPrivacy) {
   FixedGradient source(10, 1, 1.0F);
   DpSgd secure = DpSgd::create(options(1, 1), poisson(10, 5), source, {0.0F}).value();

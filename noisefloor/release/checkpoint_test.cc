@@ -1,0 +1,57 @@
+#include "noisefloor/release/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include "noisefloor/sgd/safetensors.h"
+#include "tests/support/ledger_pieces.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+
+Checkpoint some() {
+  Checkpoint checkpoint{"toy", "00ff", {}, "abcd", {3, 8}, 16384};
+  checkpoint.state.steps = checkpoint.state.optimizer.steps = 7;
+  checkpoint.state.parameters = {1.5F, -0.0F, 1e-40F};
+  checkpoint.state.averaged = {1, 2, 3};
+  checkpoint.state.optimizer.first = {4, 5, 6};
+  checkpoint.state.clip_norm = 0.1;
+  checkpoint.state.replayed = true;
+  return checkpoint;
+}
+
+TEST(Checkpoint, ComesBackBitForBit) {
+  const std::string bytes = to_bytes(some());
+  const Result<Checkpoint> back = parse_checkpoint(bytes);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(to_bytes(back.value()), bytes);
+  EXPECT_EQ(back.value().state.parameters, some().state.parameters);
+  EXPECT_EQ(back.value().reservations, some().reservations);
+  EXPECT_TRUE(back.value().state.optimizer.second.empty());
+}
+
+TEST(Checkpoint, EveryFlippedBitIsFound) {
+  const std::string bytes = to_bytes(some());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    for (const int bit : {0, 5}) {
+      std::string damaged = bytes;
+      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
+      const Result<Checkpoint> back = parse_checkpoint(damaged);
+      // White space may stand for white space: then it is the same checkpoint.
+      if (back) {
+        EXPECT_EQ(to_bytes(back.value()), bytes) << i;
+      }
+    }
+    EXPECT_FALSE(parse_checkpoint(std::string_view(bytes).substr(0, i))) << i;
+  }
+}
+
+TEST(Checkpoint, OtherFilesAreNone) {
+  expect_error(parse_checkpoint(""), ErrorCode::kInputData, "");
+  expect_error(parse_checkpoint(to_safetensors({{{"parameters", {1}, {1}}}, {}})), ErrorCode::kInputData,
+               "no checkpoint");
+}
+
+}  // namespace
+}  // namespace noisefloor
