@@ -84,6 +84,11 @@ struct Kernels {
   void (*add_products)(const float* first, const float* second, std::size_t count, float* sums);
   // into[i, lane] += factors[lane] · values[i, lane]; a factor of 0 adds nothing, whatever the value.
   void (*add_scaled)(const float* values, const float* factors, std::size_t count, float* into);
+  // The same in whole steps: steps = factors[lane] · values[i, lane] · per_unit, rounded to nearest; below 2^51 of them.
+  // squares[lane] += Σ_i steps², and sums[i] += Σ_lane steps, which is exact.
+  void (*add_squared_steps)(const float* values, const float* factors, std::size_t count, double per_unit,
+                            double* squares);
+  void (*add_steps)(const float* values, const float* factors, std::size_t count, double per_unit, std::int64_t* sums);
   void (*multiply)(float* values, const float* by, std::size_t count);
   // sums[lane] += Σ_i values[i, lane]
   void (*add_sums)(const float* values, std::size_t count, float* sums);

@@ -8,6 +8,8 @@ struct Avx2 {
   using Floats = float __attribute__((vector_size(32)));
   using Integers = std::int32_t __attribute__((vector_size(32)));
   using Unaligned = float __attribute__((vector_size(32), aligned(4)));
+  using HalfFloats = float __attribute__((vector_size(16), may_alias));
+  using Doubles = double __attribute__((vector_size(32)));
 };
 
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace noisefloor::lanes {
 
-// Set: Floats and Integers, vectors of equally many of them; Unaligned, a vector of floats anywhere.
+// Set: Floats and Integers, vectors of equally many of them; Unaligned, a vector of floats anywhere; HalfFloats and Doubles,
+// vectors of half as many.
 template <class Set>
 class Loops {
   using V = typename Set::Floats;
@@ -239,6 +240,40 @@ class Loops {
     const I counts = factor != 0.0F;
     for (std::size_t i = 0; i < count; ++i) {
       store(into + i * W, load(into + i * W) + select(counts, factor * load(values + i * W), V{}));
+    }
+  }
+  // Doubles are twice as wide: half of the lanes at a time.
+  static constexpr std::size_t kHalf = W / 2;
+  using HalfFloats = typename Set::HalfFloats;
+  using Doubles = typename Set::Doubles;
+
+  [[gnu::always_inline]] static Doubles steps_of(const float* values, const float* factors, double per_unit) {
+    const HalfFloats factor = *reinterpret_cast<const HalfFloats*>(factors);
+    const HalfFloats product = factor * *reinterpret_cast<const HalfFloats*>(values);
+    const Doubles exact = __builtin_convertvector(factor != 0.0F ? product : HalfFloats{}, Doubles) * per_unit;
+    constexpr double kWhole = 0x1.8p52;  // numbers of this size have no fractions
+    return (exact + kWhole) - kWhole;
+  }
+  static void add_squared_steps(const float* values, const float* factors, std::size_t count, double per_unit,
+                                double* squares) {
+    for (std::size_t first = 0; first < W; first += kHalf) {
+      Doubles sum{};
+      for (std::size_t i = 0; i < count; ++i) {
+        const Doubles steps = steps_of(values + i * W + first, factors + first, per_unit);
+        sum += steps * steps;
+      }
+      for (std::size_t lane = 0; lane < kHalf; ++lane) squares[first + lane] += sum[lane];
+    }
+  }
+  static void add_steps(const float* values, const float* factors, std::size_t count, double per_unit,
+                        std::int64_t* sums) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Doubles steps =
+          steps_of(values + i * W, factors, per_unit) + steps_of(values + i * W + kHalf, factors + kHalf, per_unit);
+      double sum = 0;
+#pragma GCC unroll 8
+      for (std::size_t lane = 0; lane < kHalf; ++lane) sum += steps[lane];
+      sums[i] += static_cast<std::int64_t>(sum);
     }
   }
   static void multiply(float* values, const float* by, std::size_t count) {
@@ -483,6 +518,8 @@ class Loops {
                                   add_squares,
                                   add_products,
                                   add_scaled,
+                                  add_squared_steps,
+                                  add_steps,
                                   multiply,
                                   add_sums,
                                   affine,

@@ -195,24 +195,21 @@ void Worker::seed_gradient(const Block& block, std::span<float> losses) {
   for (std::size_t e = 0; e < losses.size(); ++e) losses[e] += share * loss[e];
 }
 
-void Worker::add(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
-                 const Weigh& weigh, const RandomWords& random, std::span<float> losses) {
+void Worker::expect_block(const Block& block, std::span<float> losses) const {
   const std::size_t examples = block.examples.size();
   NF_CHECK(examples <= lanes_ && (losses.empty() || losses.size() == examples), "at most one block");
   NF_CHECK((program_->loss() == Loss::kSquared ? block.targets.size() : block.labels.size()) == examples,
            "one label or target for each example");
   NF_CHECK(program_->groups() > 0, "a network with parameters");
+}
+
+float* Worker::weighed(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                       const Weigh& weigh, const RandomWords& random, std::span<float> losses) {
   load(block.examples);
   forward(weights, parameters, &random);
   seed_gradient(block, losses);
   float* norms = lane_.get();
   float* factors = norms + program_->groups() * lanes_;
-  if (!weigh) {
-    backward(weights, parameters, sums_.get());
-    for (std::size_t e = 0; e < program_->groups() * lanes_; ++e) factors[e] = e % lanes_ < examples ? 1.0F : 0.0F;
-    for (const Operation& operation : program_->operations()) add_rows(operation, factors);
-    return;
-  }
   float* own = memory_.get();
   std::fill_n(own, program_->own_size(), 0.0F);
   backward(weights, parameters, own);
@@ -226,14 +223,74 @@ void Worker::add(const PackedWeights& weights, std::span<const float> parameters
   const std::size_t size = program_->groups() * lanes_;
   weigh({norms, size}, {factors, size});
   for (std::size_t e = 0; e < size; ++e) {
-    if (e % lanes_ >= examples) factors[e] = 0.0F;
+    if (e % lanes_ >= block.examples.size()) factors[e] = 0.0F;
   }
+  return factors;
+}
+
+void Worker::add(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                 const Weigh& weigh, const RandomWords& random, std::span<float> losses) {
+  expect_block(block, losses);
+  if (!weigh) {
+    load(block.examples);
+    forward(weights, parameters, &random);
+    seed_gradient(block, losses);
+    backward(weights, parameters, sums_.get());
+    float* factors = lane_.get();
+    for (std::size_t e = 0; e < program_->groups() * lanes_; ++e) {
+      factors[e] = e % lanes_ < block.examples.size() ? 1.0F : 0.0F;
+    }
+    for (const Operation& operation : program_->operations()) add_rows(operation, factors);
+    return;
+  }
+  const float* factors = weighed(weights, parameters, block, weigh, random, losses);
   for (const Operation& operation : program_->operations()) {
     if (!operation.group) continue;
-    kernels_->add_scaled(own + operation.own, factors + *operation.group * lanes_,
+    kernels_->add_scaled(memory_.get() + operation.own, factors + *operation.group * lanes_,
                          operation.own_weights() + operation.bias_count, sums_.get() + operation.own);
     add_rows(operation, factors);
   }
+}
+
+template <class Visit>
+void Worker::each_gradient(float* factors, Visit visit) {
+  alignas(kAlignment) std::array<float, kMostLanes> gradients{};
+  for (const Operation& operation : program_->operations()) {
+    if (!operation.group) continue;
+    float* factor = factors + *operation.group * lanes_;
+    visit(memory_.get() + operation.own, factor, operation.own_weights() + operation.bias_count,
+          operation.bias - operation.own_weights());
+    if (!std::holds_alternative<Linear>(operation.layer)) continue;
+    const std::size_t inputs = program_->tensors()[operation.in].shape.size();
+    const std::size_t outputs = program_->tensors()[operation.out].shape.size();
+    for (std::size_t o = 0; o < outputs; ++o) {
+      const float* out = gradient(operation.out) + o * lanes_;
+      for (std::size_t lane = 0; lane < lanes_; ++lane) {
+        gradients[lane] = factor[lane] == 0.0F ? 0.0F : factor[lane] * out[lane];
+      }
+      visit(value(operation.in), gradients.data(), inputs, operation.weights + o * inputs);
+    }
+  }
+}
+
+void Worker::add_on_grid(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                         const Weigh& weigh, const RandomWords& random, const StepGrid& grid,
+                         std::span<std::int64_t> sums) {
+  expect_block(block, {});
+  NF_CHECK(sums.size() == program_->parameters(), "one number for each parameter");
+  NF_CHECK(program_->copies() == 1, "one copy of each example");
+  float* factors = weighed(weights, parameters, block, weigh, random, {});
+  const double per_unit = 1 / grid.step;
+  std::array<double, kMostLanes> squares{};
+  each_gradient(factors, [&](const float* values, const float* factor, std::size_t count, std::size_t) {
+    kernels_->add_squared_steps(values, factor, count, per_unit, squares.data());
+  });
+  for (std::size_t e = 0; e < program_->groups() * lanes_; ++e) {
+    if (!(squares[e % lanes_] <= grid.bound * grid.bound)) factors[e] = 0.0F;
+  }
+  each_gradient(factors, [&](const float* values, const float* factor, std::size_t count, std::size_t first) {
+    kernels_->add_steps(values, factor, count, per_unit, sums.data() + first);
+  });
 }
 
 void Worker::convolution_gradient(const Operation& operation, float* own) {

@@ -33,6 +33,12 @@ struct Block {
   std::span<const float* const> targets;  // for the squared loss: program.outputs() numbers each
 };
 
+// Whole steps that gradients are rounded to.
+struct StepGrid {
+  double step = 1;   // a power of two
+  double bound = 0;  // an example whose rounded gradient has more steps than this (L2) is left out; below 2^51
+};
+
 class Worker {
  public:
   explicit Worker(const Program& program);
@@ -42,7 +48,12 @@ class Worker {
   void add(const PackedWeights& weights, std::span<const float> parameters, const Block& block, const Weigh& weigh,
            const RandomWords& random, std::span<float> losses);
 
-  // gradient += what was added since the last drain.
+  // Adds a block of gradients that are weighted, then rounded to the grid coordinate by coordinate: sums[parameter] counts
+  // steps, exactly. What an example adds does not depend on others. Requires: |sums| below 2^62.
+  void add_on_grid(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                   const Weigh& weigh, const RandomWords& random, const StepGrid& grid, std::span<std::int64_t> sums);
+
+  // gradient += what add() added since the last drain.
   void drain(std::span<float> gradient);
 
   // The outputs for at most program.lanes() examples, the mean over copies: outputs() numbers each.
@@ -63,6 +74,15 @@ class Worker {
     std::size_t count = 0;
   };
 
+  // Forward, backward, norms and factors of a block: gradients of the layers' own parameters are in memory_ then.
+  // Returns the factors, [group][lane].
+  float* weighed(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                 const Weigh& weigh, const RandomWords& random, std::span<float> losses);
+  // Calls visit(values, factors, count, first parameter) for all gradients of the block: value i of lane l, times its factor, is
+  // its part of the gradient of parameter first + i.
+  template <class Visit>
+  void each_gradient(float* factors, Visit visit);
+  void expect_block(const Block& block, std::span<float> losses) const;
   void load(std::span<const float* const> examples);
   void forward(const PackedWeights& weights, std::span<const float> parameters, const RandomWords* random);
   void seed_gradient(const Block& block, std::span<float> losses);

@@ -285,11 +285,16 @@ class LanesTest : public testing::TestWithParam<Case> {
     return block;
   }
 
+  static void fill_words(std::span<std::uint32_t> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = word(i);
+  }
+
   void add(std::size_t count, const Weigh& weigh, std::span<float> losses = {}) {
-    const RandomWords words = [](std::span<std::uint32_t> out) {
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = word(i);
-    };
-    worker_.add(packed_, parameters_, block(count), weigh, words, losses);
+    worker_.add(packed_, parameters_, block(count), weigh, fill_words, losses);
+  }
+
+  void add_on_grid(std::size_t count, const Weigh& weigh, const StepGrid& grid, std::span<std::int64_t> sums) {
+    worker_.add_on_grid(packed_, parameters_, block(count), weigh, fill_words, grid, sums);
   }
 
   std::vector<float> drain() {
@@ -388,6 +393,53 @@ TEST_P(LanesTest, ExamplesDoNotTouchEachOther) {
   for (std::size_t i = 2 * each; i < 3 * each; ++i) features_[i] = std::numeric_limits<float>::quiet_NaN();
   add(program_.lanes(), only(1));
   EXPECT_EQ(drain(), before);
+}
+
+// Each example is rounded by itself, and the sum is exact: in one block or in blocks of one, in any lane.
+TEST_P(LanesTest, SumsOnAGridAreThoseOfSingleExamples) {
+  if (network_.copies > 1) GTEST_SKIP() << "copies have no grid";
+  const std::size_t most = program_.lanes();
+  const StepGrid grid{.step = 0x1p-20, .bound = 0x1p40};
+  const Weigh weigh = [&](std::span<const float>, std::span<float> factors) {
+    for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = 0.25F + static_cast<float>(i % most) / 8;
+  };
+  std::vector<std::int64_t> expected(program_.parameters());
+  double largest = 0;
+  for (std::size_t e = 0; e < most; ++e) {
+    add(most, [&](std::span<const float> norms, std::span<float> factors) {
+      weigh(norms, factors);
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        if (i % most != e) factors[i] = 0.0F;
+      }
+    });
+    const std::vector<float> one = drain();
+    double squares = 0;
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      const double steps = std::nearbyint(static_cast<double>(one[i]) / grid.step);
+      expected[i] += static_cast<std::int64_t>(steps);
+      squares += steps * steps;
+    }
+    largest = std::max(largest, squares);
+  }
+  std::vector<std::int64_t> sums(program_.parameters());
+  add_on_grid(most, weigh, grid, sums);
+  EXPECT_EQ(sums, expected);
+  // Whoever is too long is left out, and nobody else.
+  std::vector<std::int64_t> shorter(program_.parameters());
+  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 - 1e-9)}, shorter);
+  EXPECT_NE(shorter, expected);
+  std::vector<std::int64_t> all(program_.parameters());
+  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 + 1e-9)}, all);
+  EXPECT_EQ(all, expected);
+  // Even one whose gradient is no number.
+  std::vector<std::int64_t> others(program_.parameters());
+  features_[0] = std::numeric_limits<float>::quiet_NaN();
+  add_on_grid(most, only(1), grid, others);
+  add(most, only(1));
+  const std::vector<float> one = drain();
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    ASSERT_EQ(static_cast<double>(others[i]), std::nearbyint(static_cast<double>(one[i]) / grid.step));
+  }
 }
 
 TEST_P(LanesTest, LossesAndPredictions) {

@@ -27,6 +27,10 @@ Result<void> check(const DpSgd::Options& options, const BatchSampler& sampler) {
   if (!(options.averaging >= 0 && options.averaging < 1)) {
     return invalid_argument(fmt::format("averaging must be 0 or above and below 1; {} was given", options.averaging));
   }
+  if (options.discrete && (!options.noise || options.adaptive)) {
+    return invalid_argument(
+        "discrete noise needs a noise multiplier, and a clip norm that stays: it is not for adaptive clipping");
+  }
   if (!options.adaptive) return success();
   const AdaptiveClip& adaptive = *options.adaptive;
   if (!options.clip || !std::holds_alternative<FlatClip>(options.clip->kind())) {
@@ -83,7 +87,15 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
   }
   NF_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, initial.size()));
   NF_TRY(const LearningRate rate, LearningRate::create(options.learning_rate));
-  return DpSgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial));
+  DpSgd sgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial));
+  if (sgd.options_.discrete) {
+    const std::size_t size = sgd.parameters_.size();
+    NF_TRY(const GradientGrid grid, GradientGrid::create(sgd.options_.clip->sensitivity(), size));
+    NF_TRY(const NoiseScale sigma, grid.sigma(*sgd.options_.noise));
+    NF_TRY(DiscreteGaussian noise, DiscreteGaussian::create(sigma));
+    sgd.lattice_.emplace(grid, std::move(noise), std::vector<std::int64_t>(size), std::vector<std::int64_t>(size));
+  }
+  return sgd;
 }
 
 // The sum and the centred count are one Gaussian release: 1/z² = 1/z_sum² + 1/(2 σ_count)², as one example moves the count by
@@ -95,14 +107,34 @@ double DpSgd::noise_on_sum() const {
   return z / std::sqrt(1 - count * count) * (1 + 0x1p-50);
 }
 
-Result<void> DpSgd::step(BitStream& stream) {
-  const std::vector<std::uint64_t> rows = sampler_.draw(stream);
+Result<std::size_t> DpSgd::noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream) {
+  if (lattice_) {
+    NF_TRY_VOID(discrete_sum(rows, stream));
+    return std::size_t{0};
+  }
   std::fill(sum_.begin(), sum_.end(), 0.0F);
   const ClipRule* rule = options_.clip ? &*options_.clip : nullptr;
   NF_TRY(const std::size_t within, source_->add(parameters_, rows, rule, stream, sum_));
   if (options_.noise) {
     add_gaussian(stream, sum_, static_cast<float>(noise_on_sum() * options_.clip->sensitivity().value()));
   }
+  return within;
+}
+
+Result<void> DpSgd::discrete_sum(std::span<const std::uint64_t> rows, BitStream& stream) {
+  auto& [grid, noise, sum, draws] = *lattice_;
+  std::fill(sum.begin(), sum.end(), 0);
+  NF_TRY_VOID(source_->add_on_grid(parameters_, rows, *options_.clip, grid, stream, sum));
+  noise.fill(stream, draws);
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum_[i] = static_cast<float>(static_cast<double>(sum[i] + draws[i]) * grid.step());
+  }
+  return success();
+}
+
+Result<void> DpSgd::step(BitStream& stream) {
+  const std::vector<std::uint64_t> rows = sampler_.draw(stream);
+  NF_TRY(const std::size_t within, noisy_sum(rows, stream));
   const float share = 1.0F / static_cast<float>(sampler_.expected_batch().value());
   for (float& x : sum_) x *= share;
   if (options_.adaptive) adapt(within, rows.size(), stream);
@@ -168,7 +200,17 @@ double DpSgd::clip_norm() const {
 DpEvent DpSgd::event_of_step() const {
   if (replayed_) return NonPrivateEvent{"replayed with a known seed"};
   if (!options_.noise) return NonPrivateEvent{"trained without noise"};
-  return sampler_.event(*options_.noise);
+  auto event = event_of_step(sampler_, *options_.noise, *options_.clip, options_.discrete, parameters_.size());
+  NF_CHECK(event.has_value(), "the grid was made before");
+  return std::move(event).value();
+}
+
+Result<DpEvent> DpSgd::event_of_step(const BatchSampler& sampler, NoiseMultiplier noise, const ClipRule& clip,
+                                     bool discrete, std::size_t parameters) {
+  if (!discrete) return sampler.event(noise);
+  NF_TRY(const GradientGrid grid, GradientGrid::create(clip.sensitivity(), parameters));
+  NF_TRY(DpEvent event, grid.event(noise, sampler.reach()));
+  return sampler.event(std::move(event));
 }
 
 DpEvent DpSgd::event(Steps steps) const { return SelfComposedEvent{steps, event_of_step()}; }

@@ -7,19 +7,25 @@
 //                empty batches too. With adaptive clipping the count of small norms is part of the same release: its noise
 //                is paid for by more noise on the sum, so that the event stays the same.
 //                With a ReplayRandom there is no privacy, for good: replayed() stays true.
-// Not covered:   noise and sums are floating-point (random/gaussian_vector.h says what that does not protect from).
+//                With discrete noise gradients are rounded to a grid, sums are exact and so is the noise: what is released
+//                is free of floating-point's traces (gradient_grid.h).
+// Not covered:   without discrete noise, sums and noise are floating-point (random/gaussian_vector.h says what that does not
+//                protect from).
 // Thread safety: none.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
 #include "noisefloor/random/bit_stream.h"
+#include "noisefloor/random/discrete_gaussian.h"
 #include "noisefloor/sgd/clip.h"
+#include "noisefloor/sgd/gradient_grid.h"
 #include "noisefloor/sgd/gradient_source.h"
 #include "noisefloor/sgd/optimizer.h"
 #include "noisefloor/sgd/sampler.h"
@@ -40,6 +46,7 @@ class DpSgd {
     std::optional<NoiseMultiplier> noise;  // none: no noise, and no privacy
     std::optional<ClipRule> clip;          // none: no clipping, and no privacy
     std::optional<AdaptiveClip> adaptive;  // needs a FlatClip, whose norm it starts from
+    bool discrete = false;                 // noise in whole steps of a grid; not with adaptive clipping
     Optimizer::Options optimizer;
     LearningRate::Options learning_rate;
     double averaging = 0;  // of the weights' exponential average: its memory of each step; 0 for none
@@ -81,20 +88,35 @@ class DpSgd {
   [[nodiscard]] DpEvent event_of_step() const;
   // What `steps` of them are.
   [[nodiscard]] DpEvent event(Steps steps) const;
+  // The same before there is a descent: what a step with this noise on a model of so many parameters would be.
+  [[nodiscard]] static Result<DpEvent> event_of_step(const BatchSampler& sampler, NoiseMultiplier noise,
+                                                     const ClipRule& clip, bool discrete, std::size_t parameters);
 
  private:
   DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
         std::vector<float> initial);
 
   Result<void> step(BitStream& stream);
+  // sum_ = the sum over these rows, with noise. Returns how many norms were within the bound (0 with discrete noise).
+  Result<std::size_t> noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream);
+  Result<void> discrete_sum(std::span<const std::uint64_t> rows, BitStream& stream);
   // The noise on the sum, in units of the sensitivity.
   [[nodiscard]] double noise_on_sum() const;
   void set_clip_norm(double norm);
   void adapt(std::size_t within, std::size_t drawn, BitStream& stream);
 
+  // Of discrete noise.
+  struct Lattice {
+    GradientGrid grid;
+    DiscreteGaussian noise;
+    std::vector<std::int64_t> sum;
+    std::vector<std::int64_t> draws;
+  };
+
   Options options_;
   BatchSampler sampler_;
   GradientSource* source_;
+  std::optional<Lattice> lattice_;
   Optimizer optimizer_;
   LearningRate rate_;
   std::vector<float> parameters_;

@@ -158,6 +158,47 @@ TEST(DpSgd, AdaptiveClippingFindsTheQuantile) {
   EXPECT_NEAR(sgd.clip_norm(), 3, 0.5);
 }
 
+TEST(DpSgd, DiscreteNoiseHasTheVarianceOfTheEventAndNoFractions) {
+  FixedGradient source(100, kMany, 0.3F / std::sqrt(static_cast<float>(kMany)));
+  DpSgd::Options discrete = options(1.3, 0.7);
+  discrete.discrete = true;
+  DpSgd sgd = DpSgd::create(discrete, poisson(100, 10), source, std::vector<float>(kMany)).value();
+  ReplayRandom random = ReplayRandom::create(3).value();
+  const Measured measured = measure(sgd, random, 5);
+  const GradientGrid grid = GradientGrid::create(L2Sensitivity::of(0.7), kMany).value();
+  EXPECT_NEAR(measured.variance / std::pow(1.3 * grid.bound() * grid.step(), 2), 1, 0.01);
+  // The event says the same of σ.
+  const DpEvent step = DpSgd::event_of_step(sgd.sampler(), NoiseMultiplier::of(1.3), flat(0.7), true, kMany).value();
+  const auto& sampled = std::get<PoissonSampledEvent>(step.kind());
+  const DpEvent& noise = sampled.event;
+  EXPECT_EQ(std::get<DiscreteGaussianEvent>(noise.kind()).sigma.value(),
+            grid.sigma(NoiseMultiplier::of(1.3)).value().value());
+  EXPECT_EQ(std::get<DiscreteGaussianEvent>(noise.kind()).l2_sensitivity.value(), grid.bound());
+
+  // From weights of 0 one step of rate 1 is the release itself, over the size of the batch: whole steps.
+  DpSgd once = DpSgd::create(discrete, poisson(100, 16), source, std::vector<float>(kMany)).value();
+  ASSERT_TRUE(once.step(random));
+  std::size_t whole = 0;
+  for (const float x : once.parameters()) {
+    const double steps = static_cast<double>(x) * 16 / grid.step();
+    if (std::abs(steps) < 0x1p24) {
+      ASSERT_EQ(steps, std::nearbyint(steps));
+      ++whole;
+    }
+  }
+  EXPECT_GT(whole, kMany / 4);
+}
+
+TEST(DpSgd, DiscreteSumsAreClippedGradientsRounded) {
+  FixedGradient source(100, 4, 1);
+  DpSgd::Options discrete = options(1e-4, 0.5);
+  discrete.discrete = true;
+  DpSgd sgd = DpSgd::create(discrete, poisson(100, 100), source, std::vector<float>(4)).value();
+  ReplayRandom random = ReplayRandom::create(3).value();
+  ASSERT_TRUE(sgd.step(random));
+  for (const float x : sgd.parameters()) EXPECT_NEAR(x, -0.25, 1e-4);
+}
+
 TEST(DpSgd, AveragesItsWeights) {
   FixedGradient source(10, 1, 1.0F);
   DpSgd::Options plain = options(1, 10);
@@ -236,6 +277,23 @@ TEST(DpSgd, EventsSayWhenThereIsNoPrivacy) {
   noiseless.noise.reset();
   EXPECT_TRUE(
       contains<NonPrivateEvent>(DpSgd::create(noiseless, poisson(10, 5), source, {0.0F}).value().event_of_step()));
+}
+
+TEST(DpSgd, DiscreteNoiseNeedsAClipNormThatStays) {
+  FixedGradient source(100, 5, 0.1F);
+  DpSgd::Options adaptive = options(1, 1);
+  adaptive.discrete = true;
+  adaptive.adaptive = AdaptiveClip{.count_noise_share = 1};
+  const auto refused = [&](const DpSgd::Options& with) {
+    const auto made = DpSgd::create(with, poisson(100, 10), source, std::vector<float>(5));
+    ASSERT_FALSE(made.has_value());
+    testing::expect_invalid(made.error(), "discrete noise");
+  };
+  refused(adaptive);
+  DpSgd::Options none = options(1, 1);
+  none.discrete = true;
+  none.noise.reset();
+  refused(none);
 }
 
 TEST(DpSgd, WhatDoesNotFitIsRefused) {

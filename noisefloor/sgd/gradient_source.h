@@ -7,12 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/sgd/clip.h"
+#include "noisefloor/sgd/gradient_grid.h"
 
 namespace noisefloor {
 
@@ -32,6 +32,12 @@ class GradientSource {
   // Requires: rows below examples(), spans of the number of parameters.
   [[nodiscard]] virtual Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                                 const ClipRule* rule, BitStream& stream, std::span<float> sum) = 0;
+
+  // The same in whole steps of a grid: each example's clipped gradient is rounded by itself, and whoever is longer than the
+  // grid's bound then is left out. The sum is exact. Here one example after the other; a source may do better.
+  [[nodiscard]] virtual Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                                 const ClipRule& rule, const GradientGrid& grid, BitStream& stream,
+                                                 std::span<std::int64_t> sum);
 };
 
 }  // namespace noisefloor

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "noisefloor/base/check.h"
@@ -52,32 +53,22 @@ Result<std::unique_ptr<LanesSource>> LanesSource::create(lanes::Program program,
       new LanesSource(std::move(program), data, threads));  // NOLINT: private constructor
 }
 
-Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const std::uint64_t> rows,
-                                     const ClipRule* rule, BitStream& stream, std::span<float> sum) {
-  packed_.pack(program_, at);
+template <class Add>
+void LanesSource::each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add) {
   const std::size_t lanes = program_.lanes();
   const std::size_t blocks = (rows.size() + lanes - 1) / lanes;
   // Dropout's bits for the whole batch, drawn beforehand: threads share no stream.
   const std::size_t words_each = program_.words();
   std::vector<std::uint32_t> words(blocks * words_each);
   stream.fill(std::as_writable_bytes(std::span(words)));
-  std::vector<std::size_t> within(team_.size());
   team_.run([&](std::size_t member) {
-    lanes::Worker& worker = *workers_[member];
     std::vector<const float*> examples;
     std::vector<std::int32_t> labels;
     std::vector<const float*> targets;
-    std::size_t count = 0;
-    lanes::Weigh weigh;
-    if (rule != nullptr) {
-      weigh = [&](std::span<const float> squared_norms, std::span<float> factors) {
-        within[member] += rule->factors(squared_norms, program_.groups(), count, factors);
-      };
-    }
     const std::size_t first = blocks * member / team_.size();
     const std::size_t last = blocks * (member + 1) / team_.size();
     for (std::size_t block = first; block < last; ++block) {
-      count = std::min(lanes, rows.size() - block * lanes);
+      const std::size_t count = std::min(lanes, rows.size() - block * lanes);
       examples.clear();
       labels.clear();
       targets.clear();
@@ -96,13 +87,43 @@ Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const 
         std::copy_n(words.data() + used, out.size(), out.data());
         used += out.size();
       };
-      worker.add(packed_, at, {examples, labels, targets}, weigh, draw, {});
+      add(member, lanes::Block{examples, labels, targets}, draw);
     }
   });
+}
+
+Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                     const ClipRule* rule, BitStream& stream, std::span<float> sum) {
+  packed_.pack(program_, at);
+  std::vector<std::size_t> within(team_.size());
+  each_block(rows, stream, [&](std::size_t member, const lanes::Block& block, const lanes::RandomWords& random) {
+    lanes::Weigh weigh;
+    if (rule != nullptr) {
+      weigh = [&](std::span<const float> squared_norms, std::span<float> factors) {
+        within[member] += rule->factors(squared_norms, program_.groups(), block.examples.size(), factors);
+      };
+    }
+    workers_[member]->add(packed_, at, block, weigh, random, {});
+  });
   for (const auto& worker : workers_) worker->drain(sum);
-  std::size_t total = 0;
-  for (const std::size_t count : within) total += count;
-  return total;
+  return std::accumulate(within.begin(), within.end(), std::size_t{0});
+}
+
+Result<void> LanesSource::add_on_grid(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                      const ClipRule& rule, const GradientGrid& grid, BitStream& stream,
+                                      std::span<std::int64_t> sum) {
+  packed_.pack(program_, at);
+  std::vector<std::vector<std::int64_t>> sums(team_.size(), std::vector<std::int64_t>(sum.size()));
+  each_block(rows, stream, [&](std::size_t member, const lanes::Block& block, const lanes::RandomWords& random) {
+    const lanes::Weigh weigh = [&](std::span<const float> squared_norms, std::span<float> factors) {
+      rule.factors(squared_norms, program_.groups(), block.examples.size(), factors);
+    };
+    workers_[member]->add_on_grid(packed_, at, block, weigh, random, {grid.step(), grid.bound()}, sums[member]);
+  });
+  for (const std::vector<std::int64_t>& part : sums) {
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += part[i];
+  }
+  return success();
 }
 
 std::vector<float> LanesSource::initial_weights(BitStream& stream) const {

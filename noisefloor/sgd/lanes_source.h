@@ -26,6 +26,9 @@ class LanesSource final : public TrainableModel {
   [[nodiscard]] std::size_t groups() const override { return program_.groups(); }
   [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
+  [[nodiscard]] Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> rows,
+                                         const ClipRule& rule, const GradientGrid& grid, BitStream& stream,
+                                         std::span<std::int64_t> sum) override;
 
   [[nodiscard]] std::vector<float> initial_weights(BitStream& stream) const override;
   [[nodiscard]] std::vector<NamedTensor> name_weights(std::span<const float> weights) const override;
@@ -34,6 +37,10 @@ class LanesSource final : public TrainableModel {
 
  private:
   LanesSource(lanes::Program program, const Dataset& data, std::size_t threads);
+
+  // Calls add(member, block, random) for all blocks of the rows, on all threads.
+  template <class Add>
+  void each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add);
 
   lanes::Program program_;
   const Dataset* data_;

@@ -42,6 +42,29 @@ std::vector<float> weights(std::size_t count) {
 
 ClipRule clip(double norm) { return ClipRule::create(FlatClip{ClipNorm::make(norm).value()}).value(); }
 
+TEST(LanesSource, SumsOnAGridAreThoseOfOneRowAfterTheOther) {
+  const Dataset data = two_classes(101);
+  const std::vector<float> at = weights(network().parameters());
+  const ClipRule rule = clip(0.3);
+  const GradientGrid grid = GradientGrid::create(rule.sensitivity(), at.size()).value();
+  ReplayRandom random = ReplayRandom::create(1).value();
+  std::vector<std::uint64_t> rows(data.rows);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  for (const std::size_t threads : {1U, 3U}) {
+    auto source = LanesSource::create(network(), data, threads).value();
+    std::vector<std::int64_t> fast(at.size());
+    ASSERT_TRUE(source->add_on_grid(at, rows, rule, grid, random, fast));
+    std::vector<std::int64_t> slow(at.size());
+    ASSERT_TRUE(source->GradientSource::add_on_grid(at, rows, rule, grid, random, slow));
+    EXPECT_EQ(fast, slow);
+    std::vector<float> sum(at.size());
+    ASSERT_TRUE(source->add(at, rows, &rule, random, sum));
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      EXPECT_NEAR(static_cast<double>(fast[i]) * grid.step(), sum[i], 1e-4);
+    }
+  }
+}
+
 TEST(LanesSource, EveryRowCountsOnceOnAnyNumberOfThreads) {
   const Dataset data = two_classes(101);
   const std::vector<float> at = weights(network().parameters());

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/rounding.h"
 
@@ -51,10 +53,14 @@ SamplingRate BatchSampler::rate() const {
 }
 
 DpEvent BatchSampler::event(NoiseMultiplier noise) const {
-  if (poisson_) return PoissonSampledEvent{poisson_->rate(), GaussianEvent{noise}};
-  auto half = NoiseMultiplier::make(noise.value() / 2);
-  NF_CHECK(half.has_value(), "half of a noise multiplier is one");
-  return FixedSizeSampledEvent{batch_, rows_, GaussianEvent{half.value()}};
+  auto multiplier = NoiseMultiplier::make(noise.value() / reach());
+  NF_CHECK(multiplier.has_value(), "half of a noise multiplier is one");
+  return event(GaussianEvent{multiplier.value()});
+}
+
+DpEvent BatchSampler::event(DpEvent noise) const {
+  if (poisson_) return PoissonSampledEvent{poisson_->rate(), std::move(noise)};
+  return FixedSizeSampledEvent{batch_, rows_, std::move(noise)};
 }
 
 }  // namespace noisefloor

@@ -38,6 +38,10 @@ class BatchSampler {
   [[nodiscard]] SamplingRate rate() const;
 
   [[nodiscard]] DpEvent event(NoiseMultiplier noise) const;
+  // By how many clip norms neighbours' sums over the same draw differ at most: 1, or 2 where one row is exchanged for another.
+  [[nodiscard]] int reach() const { return poisson_ ? 1 : 2; }
+  // Of a step that adds noise in another way; `noise` is that of sums that differ by reach() clip norms.
+  [[nodiscard]] DpEvent event(DpEvent noise) const;
 
  private:
   BatchSampler(Rows rows, Rows batch, Adjacency adjacency) : rows_(rows), batch_(batch), adjacency_(adjacency) {}
