@@ -14,6 +14,8 @@
 #include "noisefloor/cli/check_command.h"
 #include "noisefloor/cli/completion.h"
 #include "noisefloor/cli/mechanism_command.h"
+#include "noisefloor/cli/model_command.h"
+#include "noisefloor/cli/sweep_command.h"
 #include "noisefloor/cli/train_command.h"
 #include "version.h"
 
@@ -27,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor check pipeline.toml
   noisefloor train examples/training/fashion.toml
+  noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor budget create trial --epsilon 3 --delta 1e-5
   source <(noisefloor completion bash)
@@ -79,6 +82,8 @@ int run_checked(int argc, char** argv) {
   add_check_command(app, action);
   add_train_command(app, action);
   add_evaluate_command(app, action);
+  add_predict_command(app, action);
+  add_sweep_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   completion->add_option("shell", shell, "bash, zsh or fish")->required();

@@ -82,6 +82,10 @@ std::string to_svg(const Chart& chart) {
     y_low = std::min(y_low, p.lower);
     y_high = std::max(y_high, p.upper);
   }
+  if (chart.level) {
+    y_low = std::min(y_low, chart.level->y);
+    y_high = std::max(y_high, chart.level->y);
+  }
   if (!(y_high > y_low)) y_high = y_low + 1;
   const Axis x{chart.points.front().x, chart.points.back().x, chart.log_x, kLeft, kWidth - kRight};
   const Axis y{y_low, y_high + 0.04 * (y_high - y_low), false, kHeight - kBottom, kTop};
@@ -111,6 +115,12 @@ std::string to_svg(const Chart& chart) {
         "<text x=\"{:.2f}\" y=\"{:.2f}\" fill=\"#595959\">{}</text>\n",
         x(0), y(1), x(1), y(0), x(0.52), y(0.54), escaped(chart.diagonal));
   }
+  if (chart.level) {
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.2f}\" y2=\"{2:.2f}\" stroke=\"#8a8a8a\" stroke-dasharray=\"5 4\"/>"
+        "<text x=\"{3}\" y=\"{4:.2f}\" fill=\"#595959\">{5}</text>\n",
+        kLeft, kWidth - kRight, y(chart.level->y), kLeft + 8, y(chart.level->y) - 6, escaped(chart.level->label));
+  }
   std::string band = "M";
   std::string line = "M";
   for (const Chart::Point& p : chart.points) {
@@ -122,6 +132,11 @@ std::string to_svg(const Chart& chart) {
   }
   svg += fmt::format("<path d=\"{}Z\" fill=\"#2f6fb3\" fill-opacity=\"0.22\"/>\n", band);
   svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#1f5a99\" stroke-width=\"2\"/>\n", line);
+  if (chart.marks) {
+    for (const Chart::Point& p : chart.points) {
+      svg += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"4\" fill=\"#1f5a99\"/>\n", x(p.x), y(p.upper));
+    }
+  }
   svg += fmt::format(
       "<text x=\"{0:.1f}\" y=\"{1}\" text-anchor=\"middle\" fill=\"#1b1b1b\">{2}</text>\n"
       "<text transform=\"translate(20 {3:.1f}) rotate(-90)\" text-anchor=\"middle\" "

@@ -1,6 +1,7 @@
 // A line chart as an SVG picture, with a band between two bounds.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct Chart {
   std::vector<Point> points;  // by growing x; at least two, all finite, x > 0 if log_x
   bool from_zero = true;      // whether the y axis begins at 0
   std::string diagonal;       // if not empty, what the line from (0, 1) to (1, 0) stands for
+  bool marks = false;         // a dot at each point
+  struct Level {
+    double y;
+    std::string label;
+  };
+  std::optional<Level> level = {};  // a line across, to compare with
 };
 
 [[nodiscard]] std::string to_svg(const Chart& chart);

@@ -6,6 +6,18 @@
 #include "noisefloor/config/run_event.h"
 
 namespace noisefloor::cli {
+namespace {
+
+Result<ClipRule> clip_of(const TrainingDescent& descent, const GradientSource& source) {
+  if (!descent.clip) return invalid_argument("noise needs a bound on each example: give clip_norm under [training]");
+  ClipRule::Kind clip = *descent.clip;
+  if (auto* groups = std::get_if<GroupClip>(&clip); groups != nullptr && groups->norms.size() == 1) {
+    groups->norms.assign(source.groups(), groups->norms.front());
+  }
+  return ClipRule::create(clip);
+}
+
+}  // namespace
 
 Result<BatchSampler> sampler_of(const Training& training, std::size_t rows) {
   NF_TRY(const Rows population, Rows::make(rows));
@@ -21,8 +33,9 @@ Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampl
   return steps_for_epochs(descent.epochs, sampler.rate());
 }
 
-Result<Noise> noise_of(const NoiseWish& wish, const TrainingPrivacy& privacy, const BatchSampler& sampler,
-                       Steps steps) {
+Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const BatchSampler& sampler, Steps steps,
+                       const GradientSource& source) {
+  const TrainingPrivacy& privacy = training.privacy;
   if (wish.multiplier) return Noise{wish.multiplier, false};
   Epsilon target = privacy.target_epsilon.value_or(privacy.epsilon);
   if (wish.epsilon) {
@@ -32,10 +45,16 @@ Result<Noise> noise_of(const NoiseWish& wish, const TrainingPrivacy& privacy, co
   } else if (privacy.noise_multiplier) {
     return Noise{privacy.noise_multiplier, false};
   }
+  NF_TRY(const ClipRule clip, clip_of(training.descent, source));
+  const auto event = [&](NoiseMultiplier noise) {
+    return DpSgd::event_of_step(sampler, noise, clip, training.descent.discrete_noise, source.parameters());
+  };
+  NF_TRY_VOID(event(NoiseMultiplier::of(1)));
   NF_TRY(const Calibrated<NoiseMultiplier> found,
-         calibrate_noise({privacy.adjacency, target, privacy.delta}, [&](NoiseMultiplier noise) -> DpEvent {
-           return SelfComposedEvent{steps, sampler.event(noise)};
-         }));
+         calibrate_noise({privacy.adjacency, target, wish.delta.value_or(privacy.target_delta)},
+                         [&](NoiseMultiplier noise) -> DpEvent {
+                           return SelfComposedEvent{steps, event(noise).value()};
+                         }));
   return Noise{found.value, true};
 }
 
@@ -43,15 +62,9 @@ Result<DpSgd> descent_of(const TrainingDescent& descent, const Noise& noise, con
                          GradientSource& source, std::vector<float> initial) {
   DpSgd::Options options;
   options.noise = noise.multiplier;
-  if (noise.multiplier && !descent.clip) {
-    return invalid_argument("noise needs a bound on each example: give clip_norm under [training]");
-  }
-  if (descent.clip) {
-    ClipRule::Kind clip = *descent.clip;
-    if (auto* groups = std::get_if<GroupClip>(&clip); groups != nullptr && groups->norms.size() == 1) {
-      groups->norms.assign(source.groups(), groups->norms.front());
-    }
-    NF_TRY(ClipRule rule, ClipRule::create(clip));
+  options.discrete = noise.multiplier && descent.discrete_noise;
+  if (noise.multiplier || descent.clip) {
+    NF_TRY(ClipRule rule, clip_of(descent, source));
     options.clip = std::move(rule);
     options.adaptive = descent.adaptive;
   }

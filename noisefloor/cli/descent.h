@@ -16,9 +16,10 @@ namespace noisefloor::cli {
 
 [[nodiscard]] Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampler);
 
-// What is asked for instead of what the file says. At most one of them.
+// What is asked for instead of what the file says. An epsilon or a multiplier, not both.
 struct NoiseWish {
   std::optional<Epsilon> epsilon;
+  std::optional<Delta> delta;
   std::optional<NoiseMultiplier> multiplier;
 };
 
@@ -27,8 +28,8 @@ struct Noise {
   bool calibrated = false;
 };
 
-[[nodiscard]] Result<Noise> noise_of(const NoiseWish& wish, const TrainingPrivacy& privacy, const BatchSampler& sampler,
-                                     Steps steps);
+[[nodiscard]] Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const BatchSampler& sampler,
+                                     Steps steps, const GradientSource& source);
 
 [[nodiscard]] Result<DpSgd> descent_of(const TrainingDescent& descent, const Noise& noise, const BatchSampler& sampler,
                                        Steps steps, GradientSource& source, std::vector<float> initial);

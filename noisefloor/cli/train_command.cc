@@ -1,114 +1,38 @@
 #include "noisefloor/cli/train_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/descent.h"
 #include "noisefloor/cli/ledger_access.h"
-#include "noisefloor/cli/training_task.h"
-#include "noisefloor/release/training_run.h"
-#include "noisefloor/sgd/quality.h"
-#include "version.h"
+#include "noisefloor/cli/model_report.h"
+#include "noisefloor/cli/training_session.h"
 
 namespace noisefloor::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr std::size_t kMaxCheckpointBytes = std::size_t{4} << 30;
 
 struct TrainOptions : LedgerAccess {
   std::string file;
   std::string output;
   std::string key;
   std::string epsilon;
+  std::string delta;
   std::string noise_multiplier;
   std::string threads;
   std::string replay_seed;
+  std::string resume;
+  std::string checkpoint_every = "60";
   bool quiet = false;
 };
 
-struct EvaluateOptions {
-  std::string file;
-  std::string model;
-  std::string threads;
-};
-
-// --- Stopping ----------------------------------------------------------------------------------------------------------
-
-// The first Ctrl-C asks for the model so far; the second one ends the process.
-std::atomic<bool> stop_asked = false;
-
-void ask_to_stop(int signal) {
-  stop_asked = true;
-  (void)std::signal(signal, SIG_DFL);
-}
-
-// --- Progress ------------------------------------------------------------------------------------------------------------
-
-std::string shown_time(double seconds) {
-  const auto whole = static_cast<long>(std::ceil(seconds));
-  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
-                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-std::string as_text(const TrainingProgress& p) {
-  const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
-  return fmt::format("step {}/{} ({} %), {}, {:.0f} examples/s, {} left", p.steps, p.planned, 100 * p.steps / p.planned,
-                     epsilon, p.examples_per_second, shown_time(p.seconds_left));
-}
-
-Json as_json(const TrainingProgress& p) {
-  return Json{{"step", p.steps},
-              {"epsilon", std::isfinite(p.epsilon) ? Json(p.epsilon) : Json(nullptr)},
-              {"clip_norm", p.clip_norm},
-              {"examples_per_second", std::round(p.examples_per_second)},
-              {"seconds", p.seconds}};
-}
-
-// One line that is written over on a terminal; elsewhere a line now and then.
-class ProgressLine {
- public:
-  explicit ProgressLine(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
-  void show(const TrainingProgress& p) {
-    if (quiet_) return;
-    const bool last = p.steps == p.planned;
-    if (terminal_) {
-      fmt::print(stderr, "\r\x1b[K{}{}", as_text(p), last ? "\n" : "");
-    } else if (last || p.seconds >= next_) {
-      fmt::print(stderr, "{}\n", as_text(p));
-      next_ = p.seconds + 10;
-    }
-  }
-
- private:
-  bool quiet_;
-  bool terminal_;
-  double next_ = 0;
-};
-
-// --- What the command line says ------------------------------------------------------------------------------------------
-
-Result<std::size_t> threads_of(const std::string& text) {
-  if (text.empty()) return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  NF_TRY(const std::uint64_t count, parse_count("--threads", text));
-  if (count < 1 || count > 1024) return invalid_argument(fmt::format("--threads must be 1 to 1024; got {}", count));
-  return static_cast<std::size_t>(count);
-}
-
-Result<NoiseWish> noise_wish(const TrainOptions& o) {
+Result<NoiseWish> noise_wish(const TrainOptions& o, const TrainingPrivacy& privacy) {
   NoiseWish wish;
   if (!o.epsilon.empty() && !o.noise_multiplier.empty()) {
     return invalid_argument("give --epsilon, to which noise is calibrated, or --noise-multiplier, but not both");
@@ -121,173 +45,104 @@ Result<NoiseWish> noise_wish(const TrainOptions& o) {
     NF_TRY(const double value, parse_number("--epsilon", o.epsilon));
     NF_TRY(wish.epsilon, Epsilon::make(value));
   }
+  if (!o.delta.empty()) {
+    NF_TRY(const double value, parse_number("--delta", o.delta));
+    NF_TRY(const Delta delta, Delta::make(value));
+    if (delta.value() == 0 || delta > privacy.delta) {
+      return invalid_argument(fmt::format(
+          "--delta must be above 0, as the noise is Gaussian, and at most the budget's delta of {}; {} was given",
+          shown(privacy.delta.value()), shown(value)));
+    }
+    wish.delta = delta;
+  }
   return wish;
 }
 
-Result<std::vector<float>> first_weights(const TrainingFile& file, const TrainableModel& model, BitStream& stream) {
-  if (!file.training.model.start_from) return model.initial_weights(stream);
-  return load_weights(file.resolve(*file.training.model.start_from), model);
-}
-
-// --- The command -----------------------------------------------------------------------------------------------------------
-
-struct OutputFiles {
-  std::filesystem::path folder;
-  [[nodiscard]] std::string model() const { return (folder / "model.safetensors").string(); }
-  [[nodiscard]] std::string certificate() const { return (folder / "certificate.json").string(); }
-  [[nodiscard]] std::string metrics() const { return (folder / "metrics.jsonl").string(); }
-};
-
-// Everything that can be found out before anything is spent.
-Result<OutputFiles> prepare_output(const TrainOptions& o, const Training& training) {
-  OutputFiles files{o.output.empty() ? training.name : o.output};
-  std::error_code error;
-  if (std::filesystem::exists(files.model(), error)) {
-    return invalid_argument(fmt::format("{} is there already: give another --output, and another --key to train again",
-                                        noisefloor::shown(files.model())));
+Result<RunRequest> request_of(const TrainOptions& o, const Training& training) {
+  RunRequest request{.files = {o.output.empty() ? training.name : o.output},
+                     .key = o.key.empty() ? training.name : o.key,
+                     .noise = {},
+                     .delta = training.privacy.target_delta,
+                     .replay_seed = {},
+                     .from = {},
+                     .title = {},
+                     .quiet = o.quiet};
+  NF_TRY(request.checkpoint_seconds, parse_number("--checkpoint-every", o.checkpoint_every));
+  if (!(request.checkpoint_seconds >= 0 && request.checkpoint_seconds <= 1e9)) {
+    return invalid_argument(
+        fmt::format("--checkpoint-every takes seconds, 0 for none; {} was given", o.checkpoint_every));
   }
-  std::filesystem::create_directories(files.folder, error);
-  if (error)
-    return io_error(
-        fmt::format("the folder {} could not be made: {}", noisefloor::shown(files.folder.string()), error.message()));
-  return files;
-}
-
-Result<void> ensure_budget(Ledger& ledger, const TrainingPrivacy& privacy) {
-  bool known = false;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    known = state.find(privacy.budget) != nullptr;
-    return success();
-  }));
-  if (known) return success();
-  return ledger.create_budget({privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency, PrivacyUnit::kRow,
-                               Rule::kBasic, default_failures(Rule::kBasic)});
-}
-
-void report_quality(Report& report, const char* which, TrainableModel& network, std::span<const float> weights,
-                    const Dataset& data) {
-  const Quality quality = quality_of(network.predict(weights, data), data);
-  Json json{{"examples", quality.examples}, {"loss", quality.loss}};
-  std::string text = fmt::format("loss {:.4f}", quality.loss);
-  if (data.classes > 0) {
-    json["accuracy"] = quality.accuracy;
-    json["f1"] = quality.f1;
-    text = fmt::format("accuracy {:.2f} %, F1 {:.4f}, {}", 100 * quality.accuracy, quality.f1, text);
+  if (!o.replay_seed.empty()) {
+    NF_TRY(request.replay_seed, parse_seed(o.replay_seed));
   }
-  report.set(which, json);
-  report.line(which, fmt::format("{} ({} examples, taken as public)", text, quality.examples));
+  if (!o.resume.empty()) {
+    NF_TRY(const std::string bytes, read_file(o.resume, kMaxCheckpointBytes));
+    NF_TRY(request.from, parse_checkpoint(bytes));
+    if (o.key.empty()) request.key += fmt::format("-from-step-{}", request.from->state.steps);
+  }
+  return request;
+}
+
+void report_run(Report& report, const TrainingSession& session, const RunRequest& request, const RunResult& run) {
+  const Certificate& certificate = run.model.certificate;
+  report.set("model", request.files.model());
+  report.set("certificate", request.files.certificate());
+  report.set("metrics", request.files.metrics());
+  report.line("model", request.files.model());
+  report.line("certificate", request.files.certificate());
+  report.set("private", std::isfinite(certificate.epsilon.upper));
+  report.set("epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper));
+  report.set("delta", request.delta.value());
+  if (std::isfinite(certificate.epsilon.upper)) {
+    report.line("epsilon", fmt::format("{} at delta {}, {}, unit row",
+                                       shown_interval(certificate.epsilon.lower, certificate.epsilon.upper),
+                                       shown(request.delta.value()), name_of(session.training().privacy.adjacency)));
+  } else {
+    report.line("epsilon", "infinite: this model is NOT PRIVATE, and is for comparison only");
+  }
+  if (request.noise.multiplier) {
+    report.set("noise_multiplier", request.noise.multiplier->value());
+    report.line("noise",
+                fmt::format("{}, multiplier {:.6g}{}",
+                            session.training().descent.discrete_noise ? "discrete Gaussian" : "Gaussian",
+                            request.noise.multiplier->value(), request.noise.calibrated ? " (calibrated)" : ""));
+  }
+  report.set("steps", certificate.steps);
+  report.set("examples", session.examples->train.rows);
+  report.set("parameters", session.model->parameters());
+  report.set("seconds", run.seconds);
+  report.set("examples_per_second", run.examples_per_second);
+  report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters, {:.1f} s, {:.0f} examples/s",
+                                      certificate.steps, session.training().descent.batch_size.value(),
+                                      session.examples->train.rows, session.model->parameters(), run.seconds,
+                                      run.examples_per_second));
 }
 
 Result<Report> run_train(const TrainOptions& o) {
   NF_TRY(const TrainingFile file, read_training_file(o.file));
-  const Training& training = file.training;
-  NF_TRY(const std::size_t threads, threads_of(o.threads));
-  NF_TRY(const NoiseWish wish, noise_wish(o));
-  NF_TRY(const TrainingExamples examples, read_examples(file));
-  NF_TRY(const std::unique_ptr<TrainableModel> network, bind_model(training, examples.train, threads));
-  NF_TRY(const BatchSampler sampler, sampler_of(training, examples.train.rows));
-  NF_TRY(const Steps steps, steps_of(training.descent, sampler));
-  NF_TRY(const Noise noise, noise_of(wish, training.privacy, sampler, steps));
-  NF_TRY(SecureRandom secure, SecureRandom::create());
-  std::optional<ReplayRandom> replay;
-  if (!o.replay_seed.empty() || !noise.multiplier) {
-    std::uint64_t seed = 0;
-    if (!o.replay_seed.empty()) {
-      NF_TRY(seed, parse_count("--replay-seed", o.replay_seed));
-    }
-    NF_TRY(ReplayRandom made, ReplayRandom::create(seed));
-    replay.emplace(std::move(made));
-  }
-  NF_TRY(std::vector<float> initial,
-         first_weights(file, *network, replay ? static_cast<BitStream&>(*replay) : static_cast<BitStream&>(secure)));
-  NF_TRY(DpSgd sgd, descent_of(training.descent, noise, sampler, steps, *network, std::move(initial)));
-  NF_TRY(const OutputFiles files, prepare_output(o, training));
-  std::ofstream metrics(files.metrics(), std::ios::app);
-  if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(files.metrics())));
-
+  NF_TRY(const std::size_t threads, parse_threads(o.threads));
+  NF_TRY(const NoiseWish wish, noise_wish(o, file.training.privacy));
+  NF_TRY(RunRequest request, request_of(o, file.training));
+  NF_TRY(const TrainingExamples examples, read_examples(file, threads));
+  NF_TRY(TrainingSession session, begin_session(file, examples, threads));
+  NF_TRY(request.noise, noise_of(wish, file.training, session.sampler, session.steps, *session.model));
+  request.delta = wish.delta.value_or(file.training.privacy.target_delta);
   for (const std::string& warning : file.warnings) fmt::print(stderr, "warning: {}\n", warning);
-  TrainingPlan plan{training.name,
-                    steps,
-                    training.privacy.delta,
-                    PrivacyUnit::kRow,
-                    training.privacy.budget,
-                    o.key.empty() ? training.name : o.key,
-                    {},
-                    NOISEFLOOR_VERSION};
-  ProgressLine line(o.quiet);
-  TrainingProgress last;
-  TrainingHooks hooks;
-  hooks.progress = [&](const TrainingProgress& progress) {
-    last = progress;
-    line.show(progress);
-    metrics << as_json(progress).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
-  };
-  hooks.stop = [] { return stop_asked.load(); };
-  const Publish publish = [&](const TrainedModel& model) -> Result<void> {
-    NF_TRY_VOID(write_file(files.model(), model.bytes));
-    return write_file(files.certificate(), to_json(model.certificate));
-  };
-  const NameWeights names = [&](std::span<const float> weights) { return network->name_weights(weights); };
-  (void)std::signal(SIGINT, ask_to_stop);
-  (void)std::signal(SIGTERM, ask_to_stop);
-  std::optional<TrainedModel> model;
-  if (replay) {
-    NF_TRY(TrainedModel trained, train_without_privacy(plan, sgd, *replay, names, hooks, publish));
-    model = std::move(trained);
-  } else {
-    NF_TRY(const OpenedLedger opened, open_or_create(o));
-    NF_TRY_VOID(ensure_budget(*opened.ledger, training.privacy));
-    NF_TRY(TrainedModel trained, train_privately(plan, sgd, secure, *opened.ledger, names, hooks, publish));
-    model = std::move(trained);
+  OpenedLedger opened{};
+  if (request.noise.multiplier && !request.replay_seed) {
+    NF_TRY(opened, open_or_create(o));
+    NF_TRY_VOID(ensure_budget(*opened.ledger, file.training.privacy));
   }
-
-  const Certificate& certificate = model->certificate;
-  Report report(
-      fmt::format("Trained {}{}", training.name, certificate.steps < steps.value() ? " (stopped early)" : ""));
-  report.set("model", files.model());
-  report.set("certificate", files.certificate());
-  report.set("metrics", files.metrics());
-  report.line("model", files.model());
-  report.line("certificate", files.certificate());
-  report.set("private", std::isfinite(certificate.epsilon.upper));
-  report.set("epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper));
-  report.set("delta", plan.delta.value());
-  if (std::isfinite(certificate.epsilon.upper)) {
-    report.line("epsilon", fmt::format("{} at delta {}, {}, unit row",
-                                       shown_interval(certificate.epsilon.lower, certificate.epsilon.upper),
-                                       shown(plan.delta.value()), name_of(training.privacy.adjacency)));
-  } else {
-    report.line("epsilon", "infinite: this model is NOT PRIVATE, and is for comparison only");
+  NF_TRY(const RunResult run, run_training(session, request, opened.ledger.get()));
+  const bool stopped = run.model.certificate.steps < session.steps.value();
+  Report report(fmt::format("Trained {}{}", file.training.name, stopped ? " (stopped early)" : ""));
+  report_run(report, session, request, run);
+  if (examples.validation) report_quality(report, "validation", *session.model, run.weights, *examples.validation);
+  if (examples.test) report_quality(report, "test", *session.model, run.weights, *examples.test);
+  if (stopped && request.checkpoint_seconds > 0) {
+    report.remark(fmt::format("To go on, which is charged again: --resume {} --output ANOTHER",
+                              noisefloor::shown(request.files.checkpoint())));
   }
-  if (noise.multiplier) {
-    report.set("noise_multiplier", noise.multiplier->value());
-    report.line("noise",
-                fmt::format("multiplier {:.6g}{}", noise.multiplier->value(), noise.calibrated ? " (calibrated)" : ""));
-  }
-  report.set("steps", certificate.steps);
-  report.set("examples", examples.train.rows);
-  report.set("parameters", network->parameters());
-  report.set("seconds", last.seconds);
-  report.set("examples_per_second", last.examples_per_second);
-  report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters, {:.1f} s, {:.0f} examples/s",
-                                      certificate.steps, training.descent.batch_size.value(), examples.train.rows,
-                                      network->parameters(), last.seconds, last.examples_per_second));
-  if (examples.validation) report_quality(report, "validation", *network, sgd.result(), *examples.validation);
-  if (examples.test) report_quality(report, "test", *network, sgd.result(), *examples.test);
-  return report;
-}
-
-Result<Report> run_evaluate(const EvaluateOptions& o) {
-  NF_TRY(const TrainingFile file, read_training_file(o.file));
-  NF_TRY(const std::size_t threads, threads_of(o.threads));
-  NF_TRY(const TrainingExamples examples, read_examples(file));
-  if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
-  NF_TRY(const std::unique_ptr<TrainableModel> network, bind_model(file.training, *examples.test, threads));
-  const std::string path = o.model.empty() ? OutputFiles{file.training.name}.model() : o.model;
-  NF_TRY(const std::vector<float> weights, load_weights(path, *network));
-  Report report(fmt::format("{} on its test data", path));
-  report.set("model", path);
-  report_quality(report, "test", *network, weights, *examples.test);
   return report;
 }
 
@@ -303,6 +158,9 @@ void add_train_command(CLI::App& app, Action& action) {
     command.add_option("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says")
         ->type_name("E")
         ->group("Privacy");
+    command.add_option("--delta", o.delta, "At this delta, at most the budget's (the file's)")
+        ->type_name("D")
+        ->group("Privacy");
     command.add_option("--noise-multiplier", o.noise_multiplier, "This noise, whatever the file says")
         ->type_name("Z")
         ->group("Privacy");
@@ -312,21 +170,18 @@ void add_train_command(CLI::App& app, Action& action) {
     command.add_option("--key", o.key, "Of this spend in the ledger; one key trains once (its name)")
         ->type_name("KEY")
         ->group("Ledger");
+    command.add_option("--resume", o.resume, "Go on from this checkpoint; the steps that are left are charged again")
+        ->type_name("FILE")
+        ->group("Checkpoints");
+    command.add_option("--checkpoint-every", o.checkpoint_every, "Seconds between checkpoints; 0 for none")
+        ->type_name("S")
+        ->capture_default_str()
+        ->group("Checkpoints");
     command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
     o.add_to(command, true, true);
   };
   add_command<TrainOptions>(app, action, "train", "Train a model privately: reserve, train, certify",
                             "examples/training/fashion.toml", declare, run_train);
-}
-
-void add_evaluate_command(CLI::App& app, Action& action) {
-  const auto declare = [](CLI::App& command, EvaluateOptions& o) {
-    command.add_option("FILE", o.file, "The training as TOML")->required();
-    command.add_option("--model", o.model, "Its model (NAME/model.safetensors)")->type_name("FILE");
-    command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
-  };
-  add_command<EvaluateOptions>(app, action, "evaluate", "How good a trained model is on its test data",
-                               "examples/training/fashion.toml", declare, run_evaluate);
 }
 
 }  // namespace noisefloor::cli

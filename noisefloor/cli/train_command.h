@@ -1,5 +1,4 @@
-// `noisefloor train FILE.toml` and `noisefloor evaluate FILE.toml`: from private data to a model with a certificate, and how
-// good it is.
+// `noisefloor train FILE.toml`: from private data to a model with a certificate.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,5 @@
 namespace noisefloor::cli {
 
 void add_train_command(CLI::App& app, Action& action);
-void add_evaluate_command(CLI::App& app, Action& action);
 
 }  // namespace noisefloor::cli

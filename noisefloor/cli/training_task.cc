@@ -10,6 +10,7 @@
 #include "noisefloor/cli/input.h"
 #include "noisefloor/sgd/lanes_source.h"
 #include "noisefloor/sgd/safetensors.h"
+#include "noisefloor/sgd/scattering.h"
 #include "noisefloor/table/idx.h"
 #include "noisefloor/table/split.h"
 
@@ -34,6 +35,12 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
           [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
           [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); }},
       file.training.data.format);
+}
+
+// What the model takes of examples as they are.
+Result<Dataset> features_of(const Training& training, Result<Dataset> data, std::size_t threads) {
+  if (!training.model.scattering || !data.has_value()) return data;
+  return scattered(data.value(), threads);
 }
 
 lanes::Shape shape_of(const Dataset& data) {
@@ -74,12 +81,12 @@ Result<TrainingFile> read_training_file(const std::string& path) {
                       std::move(warnings)};
 }
 
-Result<TrainingExamples> read_examples(const TrainingFile& file) {
+Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
   TrainingExamples examples;
-  NF_TRY(examples.train, read_file_of(file, data.train));
+  NF_TRY(examples.train, features_of(file.training, read_file_of(file, data.train), threads));
   if (data.test) {
-    NF_TRY(Dataset test, read_file_of(file, *data.test));
+    NF_TRY(Dataset test, features_of(file.training, read_file_of(file, *data.test), threads));
     examples.test = std::move(test);
   }
   if (data.test_fraction > 0 || data.validation_fraction > 0) {
@@ -96,6 +103,20 @@ Result<TrainingExamples> read_examples(const TrainingFile& file) {
     NF_TRY(examples.train, examples.train.take(split.train));
   }
   return examples;
+}
+
+Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads) {
+  return features_of(
+      training,
+      std::visit(Overloaded{[&](const IdxFormat& format) { return read_idx_images(path, format.classes); },
+                            [&](const CsvTable& table) {
+                              Schema schema = table.schema;
+                              schema.outcome_may_lack = true;
+                              return read_csv(path, schema, table.format);
+                            },
+                            [&](const LibsvmOptions& options) { return read_libsvm(path, options); }},
+                 training.data.format),
+      threads);
 }
 
 Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data, std::size_t threads) {

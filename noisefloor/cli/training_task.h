@@ -31,7 +31,10 @@ struct TrainingExamples {
   std::optional<Dataset> validation;
 };
 
-[[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file);
+// With scattering in their place if the model takes that: `threads` are for it.
+[[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads);
+// Examples to predict for, in the format of the file's [data]: what is to be predicted may be left out.
+[[nodiscard]] Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads);
 
 // The file's model for these examples, which must outlive it.
 [[nodiscard]] Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data,

@@ -25,10 +25,11 @@ using config_internal::selector;
 
 constexpr double kLargeDelta = 1e-3;
 
-enum class NoiseKind : std::uint8_t { kNone };
+enum class NoiseKind : std::uint8_t { kGaussian, kDiscrete, kNone };
 enum class Clipping : std::uint8_t { kFlat, kPerLayer, kAutomatic, kAdaptive };
 
-constexpr Names<NoiseKind, 1> kNoiseKinds{{{"none", NoiseKind::kNone}}};
+constexpr Names<NoiseKind, 3> kNoiseKinds{
+    {{"gaussian", NoiseKind::kGaussian}, {"discrete", NoiseKind::kDiscrete}, {"none", NoiseKind::kNone}}};
 constexpr Names<Clipping, 4> kClippings{{{"flat", Clipping::kFlat},
                                          {"per-layer", Clipping::kPerLayer},
                                          {"automatic", Clipping::kAutomatic},
@@ -94,7 +95,7 @@ class DescentReader {
     read_learning_rate();
     reader_.number("averaging", averaging_, kBelowOne);
     reader_.elsewhere("epsilon", "noise is calibrated to target_epsilon: did you mean that?");
-    reader_.elsewhere("delta", "delta stands in [budget]");
+    reader_.elsewhere("delta", "delta stands in [budget]; what this training takes of it is target_delta");
     reader_.finish();
   }
 
@@ -130,6 +131,7 @@ class DescentReader {
                             .delta = *budget_.delta,
                             .adjacency = *budget_.neighbours(),
                             .target_epsilon = target_epsilon_.value,
+                            .target_delta = target_delta_.value.value_or(*budget_.delta),
                             .noise_multiplier = noise_multiplier_.value,
                             .private_training = is_private()};
     if (is_private() && !privacy.noise_multiplier && !privacy.target_epsilon) privacy.target_epsilon = privacy.epsilon;
@@ -143,31 +145,49 @@ class DescentReader {
             .epochs = epochs_.value.value_or(0),
             .clip = clip(),
             .adaptive = clipping() == Clipping::kAdaptive ? std::optional(adaptive_) : std::nullopt,
+            .discrete_noise = noise_.value == NoiseKind::kDiscrete,
             .optimizer = optimizer_,
             .learning_rate = learning_rate_,
             .averaging = averaging_.value.value_or(0)};
   }
 
  private:
-  [[nodiscard]] bool is_private() const { return !noise_.stated(); }
+  // A kind that could not be read asks for nothing more.
+  [[nodiscard]] bool is_private() const {
+    return !noise_.stated() || noise_.value == NoiseKind::kGaussian || noise_.value == NoiseKind::kDiscrete;
+  }
   [[nodiscard]] std::optional<Clipping> clipping() const {
     return clipping_.stated() ? clipping_.value : Clipping::kFlat;
   }
 
   void read_noise() {
     reader_.quantity("target_epsilon", target_epsilon_);
+    reader_.quantity("target_delta", target_delta_);
     reader_.quantity("noise_multiplier", noise_multiplier_);
     reader_.choice("noise", kNoiseKinds, noise_);
     reader_.exclude("target_epsilon", target_epsilon_, "noise_multiplier", noise_multiplier_,
                     "keep one of them: each follows from the other");
-    const char* no_noise = "noise = \"none\" is for a comparison without privacy: keep it, or what it contradicts";
-    reader_.exclude("noise", noise_, "target_epsilon", target_epsilon_, no_noise);
-    reader_.exclude("noise", noise_, "noise_multiplier", noise_multiplier_, no_noise);
+    if (noise_.value == NoiseKind::kNone) {
+      const char* no_noise = "noise = \"none\" is for a comparison without privacy: keep it, or what it contradicts";
+      reader_.exclude("noise", noise_, "target_epsilon", target_epsilon_, no_noise);
+      reader_.exclude("noise", noise_, "noise_multiplier", noise_multiplier_, no_noise);
+    }
     if (target_epsilon_.has() && budget_.epsilon.has() && *target_epsilon_ > *budget_.epsilon) {
       reader_.error("target_above_total", target_epsilon_.place,
                     fmt::format("target_epsilon = {:g} is above the total of {:g}", target_epsilon_.value->value(),
                                 budget_.epsilon.value->value()),
                     fmt::format("at most {:g} fits; or raise epsilon in [budget]", budget_.epsilon.value->value()));
+    }
+    if (target_delta_.has() && budget_.delta.has() && *target_delta_ > *budget_.delta) {
+      reader_.error("target_above_total", target_delta_.place,
+                    fmt::format("target_delta = {:g} is above the total of {:g}", target_delta_.value->value(),
+                                budget_.delta.value->value()),
+                    fmt::format("at most {:g} fits; or raise delta in [budget]", budget_.delta.value->value()));
+    }
+    if (target_delta_.has() && target_delta_.value->value() == 0 && is_private()) {
+      reader_.error("gaussian_needs_delta", target_delta_.place,
+                    "target_delta is 0, and training adds Gaussian noise: no epsilon is large enough",
+                    "leave it out, or take a part of the total above 0");
     }
     if (is_private() && budget_.delta.has() && budget_.delta.value->value() == 0) {
       reader_.error("gaussian_needs_delta", budget_.delta.place,
@@ -214,6 +234,11 @@ class DescentReader {
     if (!reader_.holds("clip_norm") && (is_private() || clipping_.stated())) {
       reader_.missing("clip_missing", "clip_norm: without one a single example can move the model by any amount",
                       "add clip_norm = 1.0, the largest L2 norm of what one example adds");
+    }
+    if (rule.value == Clipping::kAdaptive && noise_.value == NoiseKind::kDiscrete) {
+      reader_.error("conflicting_keys", noise_.place,
+                    "discrete noise has the grid of one clip norm, and adaptive clipping moves it",
+                    R"(clipping = "flat", "per-layer" or "automatic"; or noise = "gaussian")");
     }
     if (reader_.takes("gamma", rule, {Clipping::kAutomatic})) reader_.number("gamma", gamma_, kAboveZero);
     Located<double> quantile;
@@ -290,6 +315,7 @@ class DescentReader {
   SectionReader reader_;
   const BudgetKeys& budget_;
   Located<Epsilon> target_epsilon_;
+  Located<Delta> target_delta_;
   Located<NoiseMultiplier> noise_multiplier_;
   Located<NoiseKind> noise_;
   Located<Rows> batch_size_;

@@ -52,7 +52,8 @@ struct TrainingData {
 
 // The network: layers, after a preset was spelled out.
 struct TrainingModel {
-  std::string name;  // of the preset, or "layers"
+  std::string name;         // of the preset, or "layers"
+  bool scattering = false;  // images become their scattering (sgd/scattering.h) before the first layer
   std::vector<lanes::Layer> layers;
   std::optional<std::string> start_from;  // a safetensors file with its first weights
 };
@@ -64,6 +65,7 @@ struct TrainingPrivacy {
   Adjacency adjacency = Adjacency::kAddRemove;
   // Of a private training exactly one of these; the budget's epsilon if neither is stated.
   std::optional<Epsilon> target_epsilon;            // that noise is calibrated to; at most the budget's
+  Delta target_delta;                               // at which that holds; at most the budget's
   std::optional<NoiseMultiplier> noise_multiplier;  // σ divided by the clip norm (of all layers together)
   bool private_training = true;                     // false: noise = "none", for comparison only
 };
@@ -77,6 +79,7 @@ struct TrainingDescent {
   // no clipping, in a training that is not private.
   std::optional<ClipRule::Kind> clip;
   std::optional<AdaptiveClip> adaptive;
+  bool discrete_noise = false;
   Optimizer::Options optimizer;
   LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
   double averaging = 0;

@@ -34,9 +34,10 @@ void expect_order(SectionReader& reader, const std::string& what, const Located<
 
 // --- [[data.column]] -----------------------------------------------------------------------------------------------------
 
-struct Column {
-  Located<std::string> name;
-  FeatureColumn feature;
+// One, or several that are alike.
+struct Columns {
+  Located<std::vector<std::string>> names;
+  FeatureColumn feature;  // with the first name
 };
 
 FeatureColumn read_numeric(SectionReader& reader, const std::string& name, const Located<double>& lower,
@@ -68,12 +69,19 @@ FeatureColumn read_numeric(SectionReader& reader, const std::string& name, const
   return column;
 }
 
-Column read_column(const toml::table& table, std::size_t number, Findings& findings) {
+Columns read_columns(const toml::table& table, std::size_t number, Findings& findings) {
   SectionReader reader(table, fmt::format("[[data.column]] number {}", number), findings);
-  Column column;
-  reader.text("name", column.name);
-  reader.require("name", column.name, "add name = \"…\", as it stands in the file's first line");
-  const std::string name = column.name.value.value_or("");
+  Columns column;
+  if (reader.holds_list("name")) {
+    reader.texts("name", column.names);
+  } else {
+    Located<std::string> one;
+    reader.text("name", one);
+    column.names.place = one.place;
+    if (one.has()) column.names.value = {*one};
+  }
+  reader.require("name", column.names, "add name = \"…\", as it stands in the file's first line");
+  const std::string name = column.names.has() && !column.names.value->empty() ? column.names.value->front() : "";
   Located<double> lower;
   Located<double> upper;
   Located<std::vector<std::string>> values;
@@ -193,6 +201,7 @@ class DataReader {
   void read_outcome_keys() {
     if (takes("label", {DataKind::kCsv})) reader_.text("label", label_);
     if (takes("target", {DataKind::kCsv})) reader_.text("target", target_);
+    if (takes("group", {DataKind::kCsv})) reader_.text("group", group_);
     if (takes("target_lower", {DataKind::kCsv})) reader_.number("target_lower", target_lower_);
     if (takes("target_upper", {DataKind::kCsv})) reader_.number("target_upper", target_upper_);
     section_.has_target = target_.stated() && !label_.stated();
@@ -220,22 +229,28 @@ class DataReader {
     CsvTable table;
     read_csv_format(table);
     std::map<std::string, Place, std::less<>> names;
-    const auto expect_new = [&](const Located<std::string>& name) {
-      if (!name.has() || names.emplace(*name, name.place).second) return;
-      reader_.error("duplicate_name", name.place, fmt::format("column {} is listed twice", shown(*name)),
+    const auto expect_new = [&](const std::string& name, const Place& place) {
+      if (names.emplace(name, place).second) return;
+      reader_.error("duplicate_name", place, fmt::format("column {} is listed twice", shown(name)),
                     "a column is one feature, or what is to be predicted: remove one of the two");
     };
+    std::size_t number = 0;
     for (const toml::table* one : columns_) {
-      Column column = read_column(*one, table.schema.features.size() + 1, findings_);
-      expect_new(column.name);
-      table.schema.features.push_back(std::move(column.feature));
+      const Columns columns = read_columns(*one, ++number, findings_);
+      for (const std::string& name : columns.names.value.value_or(std::vector<std::string>{})) {
+        expect_new(name, columns.names.place);
+        table.schema.features.push_back(columns.feature);
+        std::visit([&](auto& feature) { feature.name = name; }, table.schema.features.back());
+      }
     }
     if (columns_.empty() && !reader_.holds("column")) {
       reader_.missing("key_missing", "[[data.column]]",
                       "add one for each column to learn from: other columns of the file are left out");
     }
-    expect_new(label_);
-    expect_new(target_);
+    for (const Located<std::string>* outcome : {&label_, &target_}) {
+      if (outcome->has()) expect_new(**outcome, outcome->place);
+    }
+    table.schema.group = group_.value;
     read_outcome(table.schema);
     if (!has_errors(findings_.list())) {
       if (const auto checked = check_schema(table.schema); !checked.has_value()) {
@@ -317,6 +332,7 @@ class DataReader {
   Located<std::size_t> class_count_;
   Located<std::vector<std::string>> classes_;
   Located<std::string> label_;
+  Located<std::string> group_;
   Located<std::string> target_;
   Located<double> target_lower_;
   Located<double> target_upper_;

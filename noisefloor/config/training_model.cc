@@ -23,12 +23,14 @@ using lanes::Pooling;
 constexpr std::size_t kMaxOutputs = std::size_t{1} << 20;
 constexpr std::size_t kMaxWindow = 512;
 
-constexpr Names<ModelKind, 7> kModels{{{"logistic", ModelKind::kLogistic},
+constexpr Names<ModelKind, 9> kModels{{{"logistic", ModelKind::kLogistic},
                                        {"ridge", ModelKind::kRidge},
                                        {"mlp", ModelKind::kMlp},
                                        {"streamrec", ModelKind::kStreamrec},
                                        {"lenet5", ModelKind::kLenet5},
                                        {"dp-cnn", ModelKind::kDpCnn},
+                                       {"scattering-linear", ModelKind::kScatteringLinear},
+                                       {"scattering-cnn", ModelKind::kScatteringCnn},
                                        {"layers", ModelKind::kLayers}}};
 
 enum class LayerType : std::uint8_t {
@@ -56,6 +58,8 @@ constexpr Names<LayerType, 11> kLayerTypes{{{"conv2d", LayerType::kConv2d},
                                             {"dropout", LayerType::kDropout},
                                             {"flatten", LayerType::kFlatten}}};
 
+// Of scattering's 81 channels, three neighbours at a time, as they are.
+constexpr Normalize kScatteringNormalize{.groups = 27, .affine = false};
 constexpr Normalize kLayerNormalize{.groups = 1, .per_feature = true};
 
 // --- Presets -------------------------------------------------------------------------------------------------------------
@@ -81,10 +85,15 @@ std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, cons
     case ModelKind::kDpCnn:
       return {conv(16, 8, 2, 2), kTanh,      max_pool(2, 1), conv(32, 4, 2, 0), kTanh, max_pool(2, 1),
               Flatten{},         linear(32), kTanh,          linear(outputs)};
+    case ModelKind::kScatteringLinear:
+      return {kScatteringNormalize, Flatten{}, linear(outputs)};
+    case ModelKind::kScatteringCnn:
+      return {kScatteringNormalize, conv(16, 3, 2, 1), kTanh,      max_pool(2, 1), conv(32, 3, 1, 1), kTanh,
+              max_pool(2, 1),       Flatten{},         linear(32), kTanh,          linear(outputs)};
     case ModelKind::kStreamrec:
       if (images) add({Flatten{}});
-      for (const std::size_t width : {128U, 64U}) add({linear(width), kLayerNormalize, kRelu, Dropout{0.1F}});
-      add({linear(32), kRelu, linear(outputs)});
+      for (const std::size_t width : {128U, 64U, 32U}) add({linear(width), kLayerNormalize, kRelu, Dropout{0.1F}});
+      add({linear(outputs == 2 ? 1 : outputs)});  // whether something is clicked is one number
       return layers;
     case ModelKind::kLogistic:
     case ModelKind::kRidge:
@@ -223,6 +232,12 @@ std::vector<Layer> read_layers(SectionReader& model, const DataSection& data, bo
   return layers;
 }
 
+bool is_scattering(ModelKind kind) { return kind == ModelKind::kScatteringLinear || kind == ModelKind::kScatteringCnn; }
+
+bool takes_images(ModelKind kind) {
+  return is_scattering(kind) || kind == ModelKind::kLenet5 || kind == ModelKind::kDpCnn;
+}
+
 // Which data a preset can be for.
 void expect_fit(SectionReader& reader, const Located<ModelKind>& kind, const DataSection& data) {
   if (!kind.has()) return;
@@ -230,9 +245,8 @@ void expect_fit(SectionReader& reader, const Located<ModelKind>& kind, const Dat
     reader.error("model_does_not_fit", kind.place, "a logistic model tells classes apart, and [data] has a target",
                  R"(kind = "ridge" for a linear model of a number, or "mlp")");
   }
-  const bool convolutions = *kind == ModelKind::kLenet5 || *kind == ModelKind::kDpCnn;
-  if (convolutions && data.kind && *data.kind != DataKind::kIdx) {
-    reader.error("model_does_not_fit", kind.place, "its convolutions need images, and [data] has plain vectors",
+  if (takes_images(*kind) && data.kind && *data.kind != DataKind::kIdx) {
+    reader.error("model_does_not_fit", kind.place, "it is for images, and [data] has plain vectors",
                  R"(kind = "mlp" or "logistic", or format = "idx" in [data])");
   }
 }
@@ -262,6 +276,7 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
   reader.finish();
   expect_fit(reader, section.kind, data);
   if (kind.value && *kind.value != ModelKind::kLayers) {
+    section.model.scattering = is_scattering(*kind.value);
     section.model.layers = preset(*kind.value, data.outputs.value_or(1), data.kind == DataKind::kIdx,
                                   hidden.value.value_or(std::vector<std::size_t>{}));
   }

@@ -24,7 +24,17 @@ struct DataSection {
 
 [[nodiscard]] DataSection read_data_section(const toml::table& table, Findings& findings);
 
-enum class ModelKind : std::uint8_t { kLogistic, kRidge, kMlp, kStreamrec, kLenet5, kDpCnn, kLayers };
+enum class ModelKind : std::uint8_t {
+  kLogistic,
+  kRidge,
+  kMlp,
+  kStreamrec,
+  kLenet5,
+  kDpCnn,
+  kScatteringLinear,
+  kScatteringCnn,
+  kLayers
+};
 
 struct ModelSection {
   Located<ModelKind> kind;

@@ -292,18 +292,26 @@ TEST(TrainingText, PresetsAreTheNetworksTheyAreNamedAfter) {
   expect_network(kImages, "\"ridge\"", "weight_decay = 0.01\n", image, 10, 7850);
   expect_network(kImages, "\"mlp\"\nhidden = [32]", "", image, 10, 784 * 32 + 32 + 330);
   expect_network(kSparse, "\"mlp\"\nhidden = [8, 4]", "", vector, 2, 124 * 8 + 9 * 4 + 5 * 2);
-  const std::size_t streamrec = 124 * 128 + 256 + 129 * 64 + 128 + 65 * 32 + 33 * 2;
-  expect_network(kSparse, "\"streamrec\"", "", vector, 2, streamrec);
+  const std::size_t streamrec = 124 * 128 + 256 + 129 * 64 + 128 + 65 * 32 + 64 + 33;
+  expect_network(kSparse, "\"streamrec\"", "", vector, 1, streamrec);
   EXPECT_EQ(good(kFashion).model.name, "dp-cnn");
+}
+
+TEST(TrainingText, ScatteringComesBeforeItsNetwork) {
+  const lanes::Shape scattered{81, 7, 7};
+  expect_network(kImages, "\"scattering-linear\"", "", scattered, 10, 81 * 49 * 10 + 10);
+  expect_network(kImages, "\"scattering-cnn\"", "", scattered, 10,
+                 81 * 9 * 16 + 16 + 16 * 9 * 32 + 32 + 32 * 4 * 32 + 32 + 330);
+  EXPECT_TRUE(good(kTop + kImages + "[model]\nkind = \"scattering-linear\"\n" + kTraining).model.scattering);
+  EXPECT_FALSE(good(kFashion).model.scattering);
 }
 
 TEST(TrainingText, StreamrecDropsATenth) {
   const Training t = good(kTop + kSparse + "[model]\nkind = \"streamrec\"\n" + kTraining);
-  ASSERT_EQ(t.model.layers.size(), 11U);
+  ASSERT_EQ(t.model.layers.size(), 13U);
   EXPECT_TRUE(layer<lanes::Normalize>(t, 1).per_feature);
   EXPECT_EQ(layer<lanes::Activate>(t, 2).function, lanes::Activation::kRelu);
-  EXPECT_EQ(layer<lanes::Dropout>(t, 3).rate, 0.1F);
-  EXPECT_EQ(layer<lanes::Dropout>(t, 7).rate, 0.1F);
+  for (const std::size_t i : {3U, 7U, 11U}) EXPECT_EQ(layer<lanes::Dropout>(t, i).rate, 0.1F);
 }
 
 TEST(TrainingText, HoldsEveryLayer) {
@@ -356,6 +364,40 @@ TEST(TrainingText, NoiseIsStatedOrCalibrated) {
   EXPECT_TRUE(none.descent.clip.has_value()) << "clipped all the same, if that is stated";
   const Training plain = good(replaced(training("target_epsilon = 2.0", "noise = \"none\""), "clip_norm = 0.1\n", ""));
   EXPECT_FALSE(plain.descent.clip.has_value());
+}
+
+TEST(TrainingText, NoiseMayBeDiscrete) {
+  const Training discrete = good(training("target_epsilon = 2.0", "noise = \"discrete\"\ntarget_epsilon = 2.0"));
+  EXPECT_TRUE(discrete.descent.discrete_noise);
+  EXPECT_TRUE(discrete.privacy.private_training);
+  EXPECT_EQ(discrete.privacy.target_epsilon, Epsilon::of(2));
+  EXPECT_FALSE(good(training("target_epsilon = 2.0", "noise = \"gaussian\"")).descent.discrete_noise);
+  expect_error(training("clip_norm = 0.1", "noise = \"discrete\"\nclipping = \"adaptive\"\nclip_norm = 0.1"),
+               "conflicting_keys", "noise =", "adaptive");
+}
+
+TEST(TrainingText, ATrainingMayTakeAPartOfDelta) {
+  EXPECT_EQ(good(kFashion).privacy.target_delta, good(kFashion).privacy.delta);
+  EXPECT_EQ(good(training("target_epsilon = 2.0", "target_epsilon = 2.0\ntarget_delta = 1e-6")).privacy.target_delta,
+            Delta::of(1e-6));
+  expect_error(and_training("target_delta = 1e-3"), "target_above_total", "target_delta", "0.001");
+  expect_error(and_training("target_delta = 0"), "gaussian_needs_delta", "target_delta", "0");
+}
+
+TEST(TrainingText, ColumnsThatAreAlikeAreStatedOnce) {
+  const Training t = good(kTop +
+                          replaced(kTable, "[[data.column]]",
+                                   "[[data.column]]\nname = [\"p\", \"q\"]\nlower = 0\nupper = 2\n[[data.column]]") +
+                          kMlp + kTraining);
+  const Schema& schema = std::get<CsvTable>(t.data.format).schema;
+  EXPECT_EQ(std::get<NumericColumn>(schema.features[0]).name, "p");
+  EXPECT_EQ(std::get<NumericColumn>(schema.features[1]).name, "q");
+  EXPECT_EQ(std::get<NumericColumn>(schema.features[1]).upper, 2);
+  expect_error(kTop +
+                   replaced(kTable, "[[data.column]]",
+                            "[[data.column]]\nname = [\"p\", \"age\"]\nlower = 0\nupper = 2\n[[data.column]]") +
+                   kMlp + kTraining,
+               "duplicate_name", "name = \"age\"", "twice");
 }
 
 TEST(TrainingText, HoldsEveryClipping) {
@@ -461,8 +503,7 @@ TEST(TrainingErrors, UnknownValuesWithTheNearest) {
   expect_error(and_training("schedule = \"inverse root\""), "unknown_value", "schedule", "", "'inverse-root'");
   expect_error(and_training("sampler = \"poison\""), "unknown_value", "sampler", "poison", "'poisson'");
   expect_error(and_training("clipping = \"layer\""), "unknown_value", "clipping", "layer", "per-layer");
-  expect_error(training("target_epsilon = 2.0", "noise = \"gaussian\""), "unknown_value", "noise =", "gaussian",
-               "none");
+  expect_error(training("target_epsilon = 2.0", "noise = \"laplace\""), "unknown_value", "noise =", "laplace", "none");
   expect_error(training("delta = 1e-5", "delta = 1e-5\nadjacency = \"swap\""), "unknown_value", "adjacency", "swap");
   expect_error(replaced(kTop + kTable + kMlp + kTraining, "\"unit\"", "\"units\""), "unknown_value", "\"units\"",
                "scaling", "'unit'");

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "noisefloor/table/dataset.h"
@@ -13,9 +14,14 @@ namespace noisefloor {
 
 struct Quality {
   std::size_t examples = 0;
-  double loss = 0;      // mean: cross-entropy, or half the squared distance
-  double accuracy = 0;  // of classes; 0 for a regression
-  double f1 = 0;        // mean over the classes that occur
+  double loss = 0;  // mean: cross-entropy, or half the squared distance
+  // Of classes:
+  std::optional<double> accuracy = {};
+  std::optional<double> f1 = {};  // mean over the classes that occur; of two classes, that of class 1
+  // How much of what was to be found is among 20 suggestions. With more than 20 classes: the share of examples whose class
+  // is among the 20 that are held most likely. With two classes and groups: of each group's examples of class 1 the share
+  // that is among its 20 most likely ones, the mean over groups that have any.
+  std::optional<double> recall_at_20 = {};
 };
 
 // Of a network's outputs for every example, one after the other: one for each class, one logit of class 1, or a number.

@@ -65,6 +65,7 @@ Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
     } else {
       taken.targets.push_back(targets[number]);
     }
+    if (!groups.empty()) taken.groups.push_back(groups[number]);
   }
   return taken;
 }
@@ -84,6 +85,8 @@ Result<void> check_dataset(const Dataset& dataset) {
   if (!std::all_of(dataset.labels.begin(), dataset.labels.end(), known)) {
     return not_as_declared("labels", "be 0 or above and below the number of classes");
   }
+  if (!dataset.groups.empty() && dataset.groups.size() != dataset.rows)
+    return not_as_declared("groups", "be one a row");
   if (!all_finite(dataset.targets)) return not_as_declared("targets", "be finite");
   return success();
 }

@@ -24,6 +24,8 @@ struct Dataset {
   std::int32_t classes = 0;
   // or, if `classes` is 0, a number.
   std::vector<float> targets;
+  // Which examples are suggestions to one person, by number: for recall. Empty if nobody asks.
+  std::vector<std::uint32_t> groups = {};
 
   // Features of one example.
   [[nodiscard]] std::size_t width() const;
@@ -38,7 +40,7 @@ struct Dataset {
 // The product of a shape's sizes. Nothing is there for a shape without sizes, or with a 0, or beyond 2^48.
 [[nodiscard]] Result<std::size_t> volume(std::span<const std::size_t> shape);
 
-// Every vector is as long as `rows` and `shape` say; features and targets are finite; labels are in 0 … classes − 1. The
+// Every vector is as long as `rows` and `shape` say (groups may be left out); features and targets are finite; labels are in 0 … classes − 1. The
 // refusal names the field, and no value of it.
 [[nodiscard]] Result<void> check_dataset(const Dataset& dataset);
 

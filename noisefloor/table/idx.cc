@@ -94,6 +94,19 @@ Result<void> check_classes(std::int32_t classes) {
   return invalid_argument(fmt::format("the number of classes of IDX labels must be from 2 to 256; got {}", classes));
 }
 
+// Images whose header was read.
+Result<Dataset> pixels_of(IdxFile& file) {
+  Dataset data;
+  data.rows = file.sizes()[0];
+  data.shape.assign(file.sizes().begin() + 1, file.sizes().end());
+  if (data.shape.size() == 2) data.shape.insert(data.shape.begin(), 1);
+  NF_TRY_VOID(file.read_elements([&](std::span<const char> piece) -> Result<void> {
+    for (char byte : piece) data.features.push_back(static_cast<float>(static_cast<unsigned char>(byte)) / 255);
+    return success();
+  }));
+  return data;
+}
+
 }  // namespace
 
 Result<Dataset> read_idx(const std::string& images_path, const std::string& labels_path, std::int32_t classes) {
@@ -113,11 +126,7 @@ Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t clas
     return label_file.error_at(4,
                                fmt::format("the number of labels must be that of the images in {}", image_file.name()));
   }
-  Dataset data;
-  data.rows = image_file.sizes()[0];
-  data.shape.assign(image_file.sizes().begin() + 1, image_file.sizes().end());
-  if (data.shape.size() == 2) data.shape.insert(data.shape.begin(), 1);
-  data.classes = classes;
+  std::vector<std::int32_t> read;
   NF_TRY_VOID(label_file.read_elements([&](std::span<const char> piece) -> Result<void> {
     for (std::size_t i = 0; i < piece.size(); ++i) {
       const auto label = static_cast<unsigned char>(piece[i]);
@@ -125,14 +134,24 @@ Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t clas
         return label_file.error_at(label_file.offset() + i,
                                    fmt::format("a label must be below {}, the number of classes", classes));
       }
-      data.labels.push_back(label);
+      read.push_back(label);
     }
     return success();
   }));
-  NF_TRY_VOID(image_file.read_elements([&](std::span<const char> piece) -> Result<void> {
-    for (char byte : piece) data.features.push_back(static_cast<float>(static_cast<unsigned char>(byte)) / 255);
-    return success();
-  }));
+  NF_TRY(Dataset data, pixels_of(image_file));
+  data.classes = classes;
+  data.labels = std::move(read);
+  return data;
+}
+
+Result<Dataset> read_idx_images(const std::string& path, std::int32_t classes) {
+  NF_TRY_VOID(check_classes(classes));
+  NF_TRY(ByteSource images, ByteSource::open(path));
+  IdxFile image_file(std::move(images));
+  NF_TRY_VOID(image_file.read_header(3, 4, "images, 3 or 4"));
+  NF_TRY(Dataset data, pixels_of(image_file));
+  data.classes = classes;
+  data.labels.resize(data.rows);
   return data;
 }
 

@@ -20,5 +20,7 @@ namespace noisefloor {
 [[nodiscard]] Result<Dataset> read_idx(const std::string& images_path, const std::string& labels_path,
                                        std::int32_t classes);
 [[nodiscard]] Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t classes);
+// For predictions: all labels are 0.
+[[nodiscard]] Result<Dataset> read_idx_images(const std::string& path, std::int32_t classes);
 
 }  // namespace noisefloor

@@ -62,6 +62,9 @@ TEST(Idx, FilesPlainAndCompressed) {
   EXPECT_EQ(read_idx(folder.path("images.gz"), folder.path("labels"), 10).value(), read(kImages, kLabels).value());
   EXPECT_EQ(read_idx(folder.path("none"), folder.path("labels"), 10).error().code, ErrorCode::kIo);
   testing::expect_invalid(read_idx(folder.path("none"), folder.path("labels"), 1).error(), "from 2 to 256");
+  const Dataset images = read_idx_images(folder.path("images.gz"), 10).value();
+  EXPECT_EQ(images.features, read(kImages, kLabels).value().features);
+  EXPECT_TRUE(check_dataset(images).has_value());
   testing::expect_invalid(read(kImages, kLabels, 257).error(), "from 2 to 256");
 }
 

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "noisefloor/table/schema.h"
@@ -43,7 +46,15 @@ class TableReader {
     for (const FeatureColumn& column : schema_.features) {
       NF_TRY_VOID(std::visit([&](const auto& c) { return add_encoder(c); }, column));
     }
-    NF_TRY(outcome_, std::visit([&](const auto& c) { return cell_of(reader_, c.name); }, schema_.outcome));
+    const auto outcome = std::visit([&](const auto& c) { return cell_of(reader_, c.name); }, schema_.outcome);
+    if (outcome.has_value()) {
+      outcome_ = outcome.value();
+    } else if (!schema_.outcome_may_lack) {
+      return outcome.error();
+    }
+    if (schema_.group && outcome_) {
+      NF_TRY(group_, cell_of(reader_, *schema_.group));
+    }
     data_.shape = {schema_.dimension()};
     if (const auto* label = std::get_if<LabelColumn>(&schema_.outcome)) {
       classes_.emplace(label->classes);
@@ -95,7 +106,11 @@ class TableReader {
       }
     }
     ++data_.rows;
-    return add_outcome(reader_.cells()[outcome_]);
+    if (group_) {
+      const auto number = static_cast<std::uint32_t>(groups_.size());
+      data_.groups.push_back(groups_.try_emplace(std::string(reader_.cells()[*group_]), number).first->second);
+    }
+    return outcome_ ? add_outcome(reader_.cells()[*outcome_]) : add_no_outcome();
   }
 
   // Nothing if the cell holds no number and none stands for it.
@@ -113,6 +128,15 @@ class TableReader {
         fmt::format("column '{}' must hold a decimal number, such as -1.5, or a text that the schema "
                     "lists for missing values",
                     column.name));
+  }
+
+  Result<void> add_no_outcome() {
+    if (classes_) {
+      data_.labels.push_back(0);
+    } else {
+      data_.targets.push_back(static_cast<float>(std::get<TargetColumn>(schema_.outcome).lower));
+    }
+    return success();
   }
 
   Result<void> add_outcome(std::string_view cell) {
@@ -142,8 +166,10 @@ class TableReader {
   CsvReader reader_;
   const Schema& schema_;
   std::vector<Encoder> encoders_;
-  std::size_t outcome_ = 0;
+  std::optional<std::size_t> outcome_;
   std::optional<TextIndex> classes_;
+  std::optional<std::size_t> group_;
+  std::unordered_map<std::string, std::uint32_t> groups_;
   Dataset data_;
 };
 

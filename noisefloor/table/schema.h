@@ -62,6 +62,8 @@ struct Schema {
   std::vector<FeatureColumn> features;  // in the order of the features of an example, which need not be the file's
   std::variant<LabelColumn, TargetColumn> outcome;
   std::vector<std::string> missing = {""};  // texts that mark a missing number, such as "?"
+  bool outcome_may_lack = false;          // for predictions: a table without its column has class 0, or the lower bound
+  std::optional<std::string> group = {};  // the column that says whose suggestion an example is (Dataset::groups)
 
   // Features of one example.
   [[nodiscard]] std::size_t dimension() const;

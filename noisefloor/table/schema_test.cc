@@ -45,6 +45,34 @@ void expect_refusal(const std::string& text, const Schema& schema, const std::st
   EXPECT_EQ(data.error().message.find("987"), std::string::npos) << data.error().message;
 }
 
+TEST(Schema, PredictionsNeedNoOutcome) {
+  Schema schema = people();
+  const std::string text = "age,work,hours,sex\n10,none,0,f\n20,part,5,m\n";
+  expect_refusal(text, schema, "t.csv:1: the first line names no column 'income'");
+  schema.outcome_may_lack = true;
+  EXPECT_EQ(read(text, schema).value().labels, (std::vector<std::int32_t>{0, 0}));
+  // Where it is there, it counts.
+  EXPECT_EQ(read("age,work,hours,sex,income\n10,none,0,f,high\n", schema).value().labels,
+            (std::vector<std::int32_t>{1}));
+  Schema numbers = prices();
+  numbers.outcome_may_lack = true;
+  EXPECT_EQ(read("size\n3\n", numbers).value().targets, (std::vector<float>{-5}));
+}
+
+TEST(Schema, GroupsAreNumberedAsTheyCome) {
+  Schema schema = prices();
+  schema.group = "who";
+  const Dataset data = read("who,size,price\nzoe,1,1\nal,1,1\nzoe,2,2\n", schema).value();
+  EXPECT_EQ(data.groups, (std::vector<std::uint32_t>{0, 1, 0}));
+  EXPECT_TRUE(check_dataset(data).has_value());
+  const std::vector<std::uint64_t> last{2, 1};
+  EXPECT_EQ(data.take(last).value().groups, (std::vector<std::uint32_t>{0, 1}));
+  expect_refusal("size,price\n1,1\n", schema, "t.csv:1: the first line names no column 'who'");
+  Dataset short_one = data;
+  short_one.groups.pop_back();
+  EXPECT_FALSE(check_dataset(short_one).has_value());
+}
+
 TEST(Schema, EncodesARecord) {
   EXPECT_EQ(people().dimension(), 1U + 4 + 1 + 2);
   // Columns in another order than the schema's, and one that it does not name.

@@ -1,6 +1,7 @@
 // `noisefloor train` and `noisefloor evaluate`, as their users meet them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -140,6 +141,91 @@ TEST_F(CliTrain, AReplayRepeatsItself) {
   ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 8 --threads 2", "c")).exit_code, 0);
   EXPECT_EQ(read("a/model.safetensors"), read("b/model.safetensors"));
   EXPECT_NE(read("a/model.safetensors"), read("c/model.safetensors"));
+}
+
+TEST_F(CliTrain, DiscreteNoiseIsCertifiedToo) {
+  write("train.toml", toml() + "noise = \"discrete\"\n");
+  const Outcome outcome = noisefloor_run(train("--json --quiet", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_LE(report["epsilon"]["upper"], 2.0);
+  EXPECT_GT(report["epsilon"]["upper"], 1.999);
+  EXPECT_GT(report["test"]["accuracy"], 0.9);
+  EXPECT_NE(read("out/certificate.json").find("discrete_gaussian"), std::string::npos);
+}
+
+TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
+  std::string text = toml();
+  text.replace(text.find("steps = 40"), 10, "steps = 60000");
+  write("train.toml", text);
+  const std::string options = "--quiet --noise-multiplier 2000 --delta 1e-6 --threads 1 --checkpoint-every 0.05";
+  const auto spent = [&] {
+    const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+    return Json::parse(shown.out)["epsilon_spent"].get<double>();
+  };
+  const Outcome killed = testing::shell("timeout -s KILL 0.4 '" NOISEFLOOR_PROGRAM "' " + train(options, "out"));
+  ASSERT_NE(killed.exit_code, 0) << "the training was over too soon for this test";
+  ASSERT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
+  const double before = spent();
+  const std::string resume = options + " --resume " + folder_.path("out/checkpoint.safetensors");
+  // Not with other noise, not on a damaged file, not on another ledger.
+  expect_refused(
+      train("--quiet --noise-multiplier 1999 --delta 1e-6 --resume " + folder_.path("out/checkpoint.safetensors"),
+            "out"),
+      2, "other settings");
+  write("damaged", read("out/checkpoint.safetensors").substr(1));
+  expect_refused(train(options + " --resume " + folder_.path("damaged"), "out"), 4, "");
+  EXPECT_EQ(spent(), before);
+  const Outcome resumed = noisefloor_run(train(resume + " --json", "out"));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(Json::parse(resumed.out)["steps"], 60000);
+  EXPECT_GT(spent(), 1.5 * before);
+  const Json certificate = Json::parse(read("out/certificate.json"));
+  EXPECT_EQ(certificate["ledger"]["reservations"].size(), 2U);
+  EXPECT_EQ(certificate["steps"], 60000);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors"))) << "what is finished needs none";
+  EXPECT_EQ(noisefloor_run("budget verify --ledger " + folder_.path("ledger")).exit_code, 0);
+}
+
+TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+  write("new.csv", "y,x\n0.9,0.9\n-0.9,-0.8\n");
+  const std::string predict = "predict " + folder_.path("train.toml") + " --model " +
+                              folder_.path("out/model.safetensors") + " --output " + folder_.path("p.csv");
+  const Outcome outcome = noisefloor_run(predict + " --input " + folder_.path("new.csv"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string csv = read("p.csv");
+  EXPECT_EQ(csv.rfind("example,prediction,p(no),p(yes)\n0,yes,", 0), 0U) << csv;
+  EXPECT_NE(csv.find("\n1,no,"), std::string::npos) << csv;
+  write("new.csv", "x\n0.9\n");
+  expect_refused(predict + " --input " + folder_.path("new.csv"), 4, "'y'");
+  expect_refused(predict + " --input " + folder_.path("none.csv"), 5, "none.csv");
+}
+
+TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
+  const std::string sweep = "sweep " + folder_.path("train.toml") + " --ledger " + folder_.path("ledger") +
+                            " --output " + folder_.path("sweep") + " --quiet ";
+  expect_refused(sweep + "--epsilons 1,2,inf", 3, "spend 3 together");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  expect_refused(sweep + "--epsilons 1,1", 2, "twice");
+  expect_refused(sweep + "--epsilons 1,nought", 2, "nought");
+  expect_refused(sweep + "--epsilons 0", 2, "epsilon");
+  const Outcome outcome = noisefloor_run(sweep + "--epsilons inf,0.5,1.5 --json");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  ASSERT_EQ(report["runs"].size(), 3U);
+  EXPECT_EQ(report["delta"], 5e-6) << "each private run takes half";
+  EXPECT_GT(report["runs"][0]["noise_multiplier"], report["runs"][1]["noise_multiplier"]);
+  EXPECT_LE(report["runs"][0]["certified_epsilon"], 0.5);
+  EXPECT_TRUE(report["runs"][2]["epsilon"].is_null());
+  EXPECT_EQ(report["runs"][2]["loss_of_utility"], 0.0);
+  EXPECT_GT(report["runs"][1]["accuracy"], 0.8);
+  const std::string table = read("sweep/sweep.csv");
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4) << table;
+  EXPECT_NE(read("sweep/sweep.svg").find("without privacy"), std::string::npos);
+  // Both runs are in the ledger, and nothing is left for a third.
+  expect_refused(train("--quiet --epsilon 0.1 --key more", "more"), 3, "Nothing was spent");
 }
 
 TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {

@@ -1,0 +1,230 @@
+#include "noisefloor/cli/training_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "noisefloor/base/file.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/cli/options.h"
+#include "version.h"
+
+namespace noisefloor::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// --- Stopping ----------------------------------------------------------------------------------------------------------
+
+// The first Ctrl-C asks for the model so far; the second one ends the process.
+std::atomic<bool> stop_asked = false;
+
+void ask_to_stop(int signal) {
+  stop_asked = true;
+  (void)std::signal(signal, SIG_DFL);
+}
+
+// --- Progress ------------------------------------------------------------------------------------------------------------
+
+std::string shown_time(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string as_text(const TrainingProgress& p) {
+  const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
+  return fmt::format("step {}/{} ({} %), {}, {:.0f} examples/s, {} left", p.steps, p.planned, 100 * p.steps / p.planned,
+                     epsilon, p.examples_per_second, shown_time(p.seconds_left));
+}
+
+Json as_json(const TrainingProgress& p) {
+  return Json{{"step", p.steps},
+              {"epsilon", std::isfinite(p.epsilon) ? Json(p.epsilon) : Json(nullptr)},
+              {"clip_norm", p.clip_norm},
+              {"examples_per_second", std::round(p.examples_per_second)},
+              {"seconds", p.seconds}};
+}
+
+// One line that is written over on a terminal; elsewhere a line now and then.
+class ProgressLine {
+ public:
+  ProgressLine(std::string title, bool quiet)
+      : title_(std::move(title)), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
+  void show(const TrainingProgress& p) {
+    if (quiet_) return;
+    const bool last = p.steps == p.planned;
+    if (terminal_) {
+      fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p), last ? "\n" : "");
+    } else if (last || p.seconds >= next_) {
+      fmt::print(stderr, "{}{}\n", title_, as_text(p));
+      next_ = p.seconds + 10;
+    }
+  }
+
+ private:
+  std::string title_;
+  bool quiet_;
+  bool terminal_;
+  double next_ = 0;
+};
+
+// --- Plans -----------------------------------------------------------------------------------------------------------------
+
+Json clip_json(const ClipRule::Kind& clip) {
+  if (const auto* flat = std::get_if<FlatClip>(&clip)) return {{"clipping", "flat"}, {"norm", flat->norm.value()}};
+  if (const auto* automatic = std::get_if<AutomaticClip>(&clip)) {
+    return {{"clipping", "automatic"}, {"norm", automatic->norm.value()}, {"gamma", automatic->gamma}};
+  }
+  Json norms = Json::array();
+  for (const ClipNorm& norm : std::get<GroupClip>(clip).norms) norms.push_back(norm.value());
+  return {{"clipping", "per-layer"}, {"norms", norms}};
+}
+
+// What decides how the training goes, but for its data: for the ledger's record, and for a checkpoint to be of.
+std::string configuration_of(const TrainingSession& session, const RunRequest& request) {
+  const TrainingDescent& descent = session.training().descent;
+  Json json{{"model", session.training().model.name},
+            {"parameters", session.model->parameters()},
+            {"rows", session.examples->train.rows},
+            {"batch_size", descent.batch_size.value()},
+            {"steps", session.steps.value()},
+            {"noise", request.noise.multiplier ? (descent.discrete_noise ? "discrete" : "gaussian") : "none"},
+            {"optimizer", static_cast<int>(descent.optimizer.kind)},
+            {"momentum", descent.optimizer.momentum},
+            {"betas", {descent.optimizer.beta1, descent.optimizer.beta2}},
+            {"alpha", descent.optimizer.alpha},
+            {"weight_decay", descent.optimizer.weight_decay},
+            {"learning_rate", descent.learning_rate.initial},
+            {"schedule", static_cast<int>(descent.learning_rate.decay)},
+            {"decay", descent.learning_rate.beta},
+            {"warm_up", descent.learning_rate.warm_up},
+            {"averaging", descent.averaging}};
+  if (request.noise.multiplier) json["noise_multiplier"] = request.noise.multiplier->value();
+  if (descent.clip) json["clip"] = clip_json(*descent.clip);
+  if (descent.adaptive) json["adaptive_quantile"] = descent.adaptive->quantile;
+  if (request.replay_seed) json["replay_seed"] = *request.replay_seed;
+  return json.dump();
+}
+
+Result<void> prepare(const OutputFiles& files) {
+  std::error_code error;
+  if (std::filesystem::exists(files.model(), error)) {
+    return invalid_argument(fmt::format("{} is there already: give another --output, and another --key to train again",
+                                        noisefloor::shown(files.model())));
+  }
+  std::filesystem::create_directories(files.folder, error);
+  if (!error) return success();
+  return io_error(
+      fmt::format("the folder {} could not be made: {}", noisefloor::shown(files.folder.string()), error.message()));
+}
+
+Result<std::vector<float>> first_weights(const TrainingSession& session, BitStream& stream) {
+  const std::optional<std::string>& path = session.training().model.start_from;
+  if (!path) return session.model->initial_weights(stream);
+  return load_weights(session.file->resolve(*path), *session.model);
+}
+
+}  // namespace
+
+bool stop_was_asked() { return stop_asked; }
+
+Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples, std::size_t threads) {
+  NF_TRY(std::unique_ptr<TrainableModel> model, bind_model(file.training, examples.train, threads));
+  NF_TRY(BatchSampler sampler, sampler_of(file.training, examples.train.rows));
+  NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
+  return TrainingSession{&file, &examples, std::move(model), std::move(sampler), steps};
+}
+
+Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger) {
+  const Training& training = session.training();
+  NF_TRY(SecureRandom secure, SecureRandom::create());
+  std::optional<ReplayRandom> replay;
+  if (request.replay_seed || !request.noise.multiplier) {
+    const std::uint64_t position = request.from ? request.from->noise_position : 0;
+    NF_TRY(ReplayRandom made, ReplayRandom::create(request.replay_seed.value_or(0), position));
+    replay.emplace(std::move(made));
+  }
+  NF_TRY(std::vector<float> initial,
+         first_weights(session, replay && !request.from ? static_cast<BitStream&>(*replay) : secure));
+  NF_TRY(DpSgd sgd, descent_of(training.descent, request.noise, session.sampler, session.steps, *session.model,
+                               std::move(initial)));
+  NF_TRY_VOID(prepare(request.files));
+  std::ofstream metrics(request.files.metrics(), std::ios::app);
+  if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(request.files.metrics())));
+
+  TrainingPlan plan{training.name,
+                    session.steps,
+                    request.delta,
+                    PrivacyUnit::kRow,
+                    training.privacy.budget,
+                    request.key,
+                    configuration_of(session, request),
+                    NOISEFLOOR_VERSION,
+                    request.from};
+  ProgressLine line(request.title, request.quiet);
+  TrainingProgress last;
+  TrainingHooks hooks;
+  hooks.progress = [&](const TrainingProgress& progress) {
+    last = progress;
+    line.show(progress);
+    metrics << as_json(progress).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
+  };
+  hooks.stop = [] { return stop_asked.load(); };
+  if (request.checkpoint_seconds > 0) {
+    hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
+    hooks.checkpoint = [&](const Checkpoint& checkpoint) {
+      const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint));
+      // What is paid for goes on.
+      if (!written.has_value()) fmt::print(stderr, "warning: no checkpoint: {}\n", written.error().message);
+    };
+  }
+  const Publish publish = [&](const TrainedModel& model) -> Result<void> {
+    NF_TRY_VOID(write_file(request.files.model(), model.bytes));
+    return write_file(request.files.certificate(), to_json(model.certificate));
+  };
+  const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
+  (void)std::signal(SIGINT, ask_to_stop);
+  (void)std::signal(SIGTERM, ask_to_stop);
+  std::optional<TrainedModel> model;
+  if (replay) {
+    NF_TRY(model, train_without_privacy(plan, sgd, *replay, names, hooks, publish));
+  } else {
+    NF_TRY(model, train_privately(plan, sgd, secure, *ledger, names, hooks, publish));
+  }
+  // What is finished needs none.
+  std::error_code ignored;
+  if (sgd.steps() == session.steps.value()) std::filesystem::remove(request.files.checkpoint(), ignored);
+  return RunResult{*std::move(model), sgd.result(), last.seconds, last.examples_per_second};
+}
+
+Result<void> ensure_budget(Ledger& ledger, const TrainingPrivacy& privacy) {
+  bool known = false;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    known = state.find(privacy.budget) != nullptr;
+    return success();
+  }));
+  if (known) return success();
+  return ledger.create_budget({privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency, PrivacyUnit::kRow,
+                               Rule::kBasic, default_failures(Rule::kBasic)});
+}
+
+Result<std::uint64_t> parse_seed(const std::string& text) { return parse_count("--replay-seed", text); }
+
+Result<std::size_t> parse_threads(const std::string& text) {
+  if (text.empty()) return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  NF_TRY(const std::uint64_t count, parse_count("--threads", text));
+  if (count < 1 || count > 1024) return invalid_argument(fmt::format("--threads must be 1 to 1024; got {}", count));
+  return static_cast<std::size_t>(count);
+}
+
+}  // namespace noisefloor::cli
