@@ -108,7 +108,10 @@ std::string configuration_of(const TrainingSession& session, const RunRequest& r
             {"schedule", static_cast<int>(descent.learning_rate.decay)},
             {"decay", descent.learning_rate.beta},
             {"warm_up", descent.learning_rate.warm_up},
-            {"averaging", descent.averaging}};
+            {"averaging", descent.averaging},
+            {"copies", descent.augmentation.copies},
+            {"shift", descent.augmentation.shift},
+            {"mirror", descent.augmentation.mirror}};
   if (request.noise.multiplier) json["noise_multiplier"] = request.noise.multiplier->value();
   if (descent.clip) json["clip"] = clip_json(*descent.clip);
   if (descent.adaptive) json["adaptive_quantile"] = descent.adaptive->quantile;

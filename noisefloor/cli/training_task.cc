@@ -50,7 +50,7 @@ lanes::Shape shape_of(const Dataset& data) {
 
 Result<lanes::Program> build_network(const Training& training, const Dataset& data) {
   const auto with = [&](lanes::Loss loss) {
-    return lanes::Program::create(shape_of(data), training.model.layers, loss);
+    return lanes::Program::create(shape_of(data), training.model.layers, loss, training.descent.augmentation.copies);
   };
   if (data.classes == 0) return with(lanes::Loss::kSquared);
   NF_TRY(lanes::Program program, with(lanes::Loss::kCrossEntropy));
@@ -121,7 +121,8 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
 
 Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data, std::size_t threads) {
   NF_TRY(lanes::Program program, build_network(training, data));
-  NF_TRY(std::unique_ptr<LanesSource> source, LanesSource::create(std::move(program), data, threads));
+  NF_TRY(std::unique_ptr<LanesSource> source,
+         LanesSource::create(std::move(program), data, threads, training.descent.augmentation));
   return std::unique_ptr<TrainableModel>(std::move(source));
 }
 

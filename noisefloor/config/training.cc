@@ -28,6 +28,9 @@ constexpr double kLargeDelta = 1e-3;
 enum class NoiseKind : std::uint8_t { kGaussian, kDiscrete, kNone };
 enum class Clipping : std::uint8_t { kFlat, kPerLayer, kAutomatic, kAdaptive };
 
+constexpr std::size_t kMaxCopies = 64;
+constexpr std::size_t kMaxShift = 64;
+
 constexpr Names<NoiseKind, 3> kNoiseKinds{
     {{"gaussian", NoiseKind::kGaussian}, {"discrete", NoiseKind::kDiscrete}, {"none", NoiseKind::kNone}}};
 constexpr Names<Clipping, 4> kClippings{{{"flat", Clipping::kFlat},
@@ -94,6 +97,7 @@ class DescentReader {
     read_optimizer();
     read_learning_rate();
     reader_.number("averaging", averaging_, kBelowOne);
+    read_augmentation();
     reader_.elsewhere("epsilon", "noise is calibrated to target_epsilon: did you mean that?");
     reader_.elsewhere("delta", "delta stands in [budget]; what this training takes of it is target_delta");
     reader_.finish();
@@ -104,6 +108,13 @@ class DescentReader {
     if (model.kind.value == ModelKind::kRidge && !weight_decay_.stated()) {
       reader_.missing("key_missing", "weight_decay",
                       R"(add weight_decay = …, which makes a linear model kind = "ridge")");
+    }
+    const bool augmented =
+        copies_.value.value_or(1) > 1 || shift_.value.value_or(0) > 0 || mirror_.value.value_or(false);
+    if (augmented && model.good && !model.images) {
+      const Place place = copies_.stated() ? copies_.place : shift_.stated() ? shift_.place : mirror_.place;
+      reader_.error("model_does_not_fit", place, "copies, shift and mirror change images, and the model reads none",
+                    "leave them out, or take a model of images");
     }
     if (!model.good || !clip_norms_.has()) return;
     const auto layers = static_cast<std::size_t>(
@@ -148,7 +159,8 @@ class DescentReader {
             .discrete_noise = noise_.value == NoiseKind::kDiscrete,
             .optimizer = optimizer_,
             .learning_rate = learning_rate_,
-            .averaging = averaging_.value.value_or(0)};
+            .averaging = averaging_.value.value_or(0),
+            .augmentation = {copies_.value.value_or(1), shift_.value.value_or(0), mirror_.value.value_or(false)}};
   }
 
  private:
@@ -303,6 +315,16 @@ class DescentReader {
     learning_rate_.warm_up = warm_up.value.value_or(0);
   }
 
+  void read_augmentation() {
+    reader_.size("copies", 1, kMaxCopies, copies_);
+    reader_.size("shift", 0, kMaxShift, shift_);
+    reader_.flag("mirror", mirror_);
+    if (copies_.has() && *copies_ > 1 && noise_.value == NoiseKind::kDiscrete) {
+      reader_.error("conflicting_keys", copies_.place, "discrete noise rounds gradients of one copy of an example",
+                    R"(copies = 1, or noise = "gaussian")");
+    }
+  }
+
   [[nodiscard]] std::optional<ClipRule::Kind> clip() const {
     if (clip_norms_.has()) return GroupClip{*clip_norms_};
     if (!clip_norm_.has()) return std::nullopt;
@@ -331,6 +353,9 @@ class DescentReader {
   Optimizer::Options optimizer_;
   LearningRate::Options learning_rate_;
   Located<double> averaging_;
+  Located<std::size_t> copies_;
+  Located<std::size_t> shift_;
+  Located<bool> mirror_;
 };
 
 std::optional<Training> read_document(const toml::table& document, Findings& findings) {

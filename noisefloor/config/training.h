@@ -16,6 +16,7 @@
 #include "noisefloor/config/finding.h"
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/lanes/layers.h"
+#include "noisefloor/sgd/augmentation.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/table/libsvm.h"
 #include "noisefloor/table/schema.h"
@@ -83,6 +84,7 @@ struct TrainingDescent {
   Optimizer::Options optimizer;
   LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
   double averaging = 0;
+  Augmentation augmentation;  // of images
 };
 
 struct Training {

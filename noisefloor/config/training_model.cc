@@ -284,6 +284,7 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
     if (kind.value == value) section.model.name = name;
   }
   section.model.start_from = start_from.value;
+  section.images = data.kind == DataKind::kIdx && !section.model.scattering;
   section.good = good && reader.good();
   return section;
 }

@@ -39,6 +39,7 @@ enum class ModelKind : std::uint8_t {
 struct ModelSection {
   Located<ModelKind> kind;
   TrainingModel model;
+  bool images = false;  // as they are
   bool good = false;
 };
 

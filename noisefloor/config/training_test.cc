@@ -376,6 +376,19 @@ TEST(TrainingText, NoiseMayBeDiscrete) {
                "conflicting_keys", "noise =", "adaptive");
 }
 
+TEST(TrainingText, CopiesOfImages) {
+  const Augmentation how = good(and_training("copies = 4\nshift = 2\nmirror = true")).descent.augmentation;
+  EXPECT_EQ(how.copies, 4U);
+  EXPECT_EQ(how.shift, 2U);
+  EXPECT_TRUE(how.mirror);
+  EXPECT_TRUE(good(kFashion).descent.augmentation.is_none());
+  expect_error(and_training("copies = 65"), "out_of_range", "copies", "65");
+  expect_error(kTop + kSparse + kMlp + kTraining + "shift = 1\n", "model_does_not_fit", "shift", "images");
+  expect_error(replaced(and_training("copies = 2"), "\"dp-cnn\"", "\"scattering-linear\""), "model_does_not_fit",
+               "copies", "images");
+  expect_error(and_training("noise = \"discrete\"\ncopies = 2"), "conflicting_keys", "copies", "discrete");
+}
+
 TEST(TrainingText, ATrainingMayTakeAPartOfDelta) {
   EXPECT_EQ(good(kFashion).privacy.target_delta, good(kFashion).privacy.delta);
   EXPECT_EQ(good(training("target_epsilon = 2.0", "target_epsilon = 2.0\ntarget_delta = 1e-6")).privacy.target_delta,

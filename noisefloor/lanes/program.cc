@@ -81,6 +81,7 @@ Result<Program> Program::create(Shape input, const std::vector<Layer>& layers, L
   }
   Program program;
   program.kernels_ = &kernels_for(set);
+  program.set_ = set;
   program.copies_ = copies;
   program.loss_ = loss;
   program.tensors_.push_back({.shape = input});
@@ -95,6 +96,12 @@ Result<Program> Program::create(Shape input, const std::vector<Layer>& layers, L
   }
   for (Operation& operation : program.operations_) program.connect(operation);
   return program;
+}
+
+Result<Program> Program::with_copies(std::size_t copies) const {
+  std::vector<Layer> layers;
+  for (const Operation& operation : operations_) layers.push_back(operation.layer);
+  return create(input(), layers, loss_, copies, set_);
 }
 
 Result<void> Program::add(const Layer& layer, std::size_t number) {

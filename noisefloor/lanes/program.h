@@ -77,6 +77,8 @@ class Program {
   [[nodiscard]] const Kernels& kernels() const { return *kernels_; }
   [[nodiscard]] std::size_t lanes() const { return kernels_->lanes; }
   [[nodiscard]] std::size_t copies() const { return copies_; }
+  // The same network for another number of copies.
+  [[nodiscard]] Result<Program> with_copies(std::size_t copies) const;
   [[nodiscard]] Loss loss() const { return loss_; }
   [[nodiscard]] Shape input() const { return tensors_.front().shape; }
   [[nodiscard]] std::size_t outputs() const {
@@ -109,6 +111,7 @@ class Program {
 
   const Kernels* kernels_ = nullptr;
   std::size_t copies_ = 1;
+  InstructionSet set_ = InstructionSet::kPortable;
   Loss loss_ = Loss::kCrossEntropy;
   std::vector<Tensor> tensors_;
   std::vector<Operation> operations_;

@@ -10,6 +10,7 @@
 #include "noisefloor/lanes/program.h"
 #include "noisefloor/lanes/team.h"
 #include "noisefloor/lanes/worker.h"
+#include "noisefloor/sgd/augmentation.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 
@@ -17,13 +18,14 @@ namespace noisefloor {
 
 class LanesSource final : public TrainableModel {
  public:
-  // Fails if the data are not what the network reads and predicts. `data` must outlive the source.
+  // Fails if the data are not what the network reads and predicts, or the program is not for as many copies as are made of
+  // each example. `data` must outlive the source.
   [[nodiscard]] static Result<std::unique_ptr<LanesSource>> create(lanes::Program program, const Dataset& data,
-                                                                   std::size_t threads);
+                                                                   std::size_t threads, Augmentation augmentation = {});
 
   [[nodiscard]] std::size_t examples() const override { return data_->rows; }
-  [[nodiscard]] std::size_t parameters() const override { return program_.parameters(); }
-  [[nodiscard]] std::size_t groups() const override { return program_.groups(); }
+  [[nodiscard]] std::size_t parameters() const override { return training_.program.parameters(); }
+  [[nodiscard]] std::size_t groups() const override { return training_.program.groups(); }
   [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
   [[nodiscard]] Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> rows,
@@ -36,16 +38,24 @@ class LanesSource final : public TrainableModel {
   [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data) override;
 
  private:
-  LanesSource(lanes::Program program, const Dataset& data, std::size_t threads);
+  // A program with what each thread needs to run it.
+  struct Engine {
+    Engine(lanes::Program of, std::size_t threads);
+    lanes::Program program;
+    lanes::PackedWeights packed;
+    std::vector<std::unique_ptr<lanes::Worker>> workers;
+  };
+
+  LanesSource(lanes::Program program, const Dataset& data, std::size_t threads, Augmentation augmentation);
 
   // Calls add(member, block, random) for all blocks of the rows, on all threads.
   template <class Add>
   void each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add);
 
-  lanes::Program program_;
+  Engine training_;
+  std::unique_ptr<Engine> single_;  // for predictions, where training has several copies of an example
   const Dataset* data_;
-  lanes::PackedWeights packed_;
-  std::vector<std::unique_ptr<lanes::Worker>> workers_;
+  Augmentation augmentation_;
   lanes::Team team_;
 };
 

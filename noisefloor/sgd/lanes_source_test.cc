@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -41,6 +42,46 @@ std::vector<float> weights(std::size_t count) {
 }
 
 ClipRule clip(double norm) { return ClipRule::create(FlatClip{ClipNorm::make(norm).value()}).value(); }
+
+// An example's gradient is the mean over its copies, clipped once.
+TEST(LanesSource, CopiesAreMadeAndAveraged) {
+  Dataset images{.rows = 5, .shape = {1, 4, 4}, .features = {}, .labels = {0, 1, 0, 1, 1}, .classes = 2, .targets = {}};
+  for (std::size_t i = 0; i < 5 * 16; ++i) images.features.push_back(uneven(i));
+  const Augmentation how{.copies = 3, .shift = 1, .mirror = true};
+  const auto program = [&](std::size_t copies) {
+    return lanes::Program::create({1, 4, 4}, {lanes::Conv2d{2, 3, 3}, lanes::Flatten{}, lanes::Linear{2}},
+                                  lanes::Loss::kCrossEntropy, copies)
+        .value();
+  };
+  const std::vector<float> at = weights(program(1).parameters());
+  const std::vector<std::uint64_t> rows{3};
+  const ClipRule rule = clip(1e6);
+  auto source = LanesSource::create(program(3), images, 2, how).value();
+  ReplayRandom random = ReplayRandom::create(1).value();
+  std::vector<float> sum(at.size());
+  ASSERT_TRUE(source->add(at, rows, &rule, random, sum));
+  // The same bits, copy by copy: an image of its own each.
+  ReplayRandom again = ReplayRandom::create(1).value();
+  std::array<std::uint32_t, 3> words{};
+  again.fill(std::as_writable_bytes(std::span(words)));
+  std::vector<float> mean(at.size());
+  for (const std::uint32_t word : words) {
+    Dataset one = images.take(rows).value();
+    std::vector<float> copy(16);
+    augment(one.features, {1, 4, 4}, how, word, copy);
+    one.features = copy;
+    auto plain = LanesSource::create(program(1), one, 1).value();
+    std::vector<float> gradient(at.size());
+    ASSERT_TRUE(plain->add(at, std::vector<std::uint64_t>{0}, &rule, again, gradient));
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += gradient[i] / 3;
+  }
+  for (std::size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(sum[i], mean[i], 1e-5);
+  // Predictions are of examples as they are.
+  auto plain = LanesSource::create(program(1), images, 1).value();
+  EXPECT_EQ(source->predict(at, images), plain->predict(at, images));
+  testing::expect_invalid(LanesSource::create(program(2), images, 1, how).error(), "3 are made");
+  testing::expect_invalid(LanesSource::create(network(), two_classes(3), 1, {.mirror = true}).error(), "plain vectors");
+}
 
 TEST(LanesSource, SumsOnAGridAreThoseOfOneRowAfterTheOther) {
   const Dataset data = two_classes(101);
