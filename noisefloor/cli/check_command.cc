@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/input.h"
 #include "noisefloor/config/check.h"
+#include "noisefloor/config/training.h"
 #include "noisefloor/event/json.h"
 
 namespace noisefloor::cli {
@@ -143,13 +145,10 @@ std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-Result<Report> run_check(const Options& o) {
-  const Result<std::string> text = read_text(o.file);
-  if (!text.has_value()) return io_error(text.error().message);
-  const PipelineText read = read_pipeline(text.value());
-  const Assessment assessment = assess(read.pipeline);
-  std::vector<Finding> findings = read.findings;
-  findings.insert(findings.end(), assessment.findings.begin(), assessment.findings.end());
+// The findings, and what add_costs has to say.
+template <class AddCosts>
+Report report_findings(const Options& o, const std::string& text, std::vector<Finding> findings,
+                       const AddCosts& add_costs) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.place < b.place; });
   const auto errors = static_cast<std::size_t>(
@@ -167,25 +166,57 @@ Result<Report> run_check(const Options& o) {
   Json list = Json::array();
   for (const Finding& finding : findings) {
     list.push_back(as_json(finding));
-    report.above(as_text(file, text.value(), finding) + "\n");
+    report.above(as_text(file, text, finding) + "\n");
   }
   report.set("findings", list);
-  report_costs(report, read.pipeline, assessment);
+  add_costs(report);
   if (failed) report.exit_with(exit_code(ErrorCode::kInvalidArgument));
   return report;
 }
 
+void report_training(Report& report, const Training& training) {
+  const TrainingPrivacy& privacy = training.privacy;
+  report.line("budget",
+              fmt::format("{}: epsilon {}, delta {}, {}, unit row", noisefloor::shown(privacy.budget),
+                          shown(privacy.epsilon.value()), shown(privacy.delta.value()), name_of(privacy.adjacency)));
+  report.line("model", training.model.name);
+  report.line("noise", !privacy.private_training  ? "none: NOT PRIVATE"
+                       : privacy.noise_multiplier ? fmt::format("multiplier {:.6g}", privacy.noise_multiplier->value())
+                                                  : fmt::format("calibrated to epsilon {} when the rows are counted",
+                                                                shown(privacy.target_epsilon->value())));
+  report.set("name", training.name);
+  report.set("private", privacy.private_training);
+}
+
+Result<Report> run_check(const Options& o) {
+  const Result<std::string> text = read_text(o.file);
+  if (!text.has_value()) return io_error(text.error().message);
+  if (is_training(text.value())) {
+    const TrainingText read = read_training(text.value());
+    return report_findings(o, text.value(), read.findings, [&](Report& report) {
+      if (read.training) report_training(report, *read.training);
+    });
+  }
+  const PipelineText read = read_pipeline(text.value());
+  const Assessment assessment = assess(read.pipeline);
+  std::vector<Finding> findings = read.findings;
+  findings.insert(findings.end(), assessment.findings.begin(), assessment.findings.end());
+  return report_findings(o, text.value(), std::move(findings),
+                         [&](Report& report) { report_costs(report, read.pipeline, assessment); });
+}
 }  // namespace
 
 void add_check_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("check", "Does a pipeline keep its budget, and what looks wrong with it");
-  command->add_option("FILE", options->file, "The pipeline as TOML (docs/formats/pipeline.md); - is standard input")
+  CLI::App* command =
+      app.add_subcommand("check", "Does a pipeline keep its budget, and what looks wrong with it or with a training");
+  command->add_option("FILE", options->file, "A pipeline or a training as TOML (docs/formats/); - is standard input")
       ->required();
   command->add_flag("--strict", options->strict, "Warnings fail, too");
   command->add_flag("--json", action.json, "Print one JSON object")->group("Output");
   command->footer(R"(Examples:
   noisefloor check examples/pipelines/medicore.toml
+  noisefloor check examples/training/fashion.toml
   noisefloor check --strict --json pipeline.toml
 
 Exit codes: 0 no errors, 2 errors were found (with --strict: or warnings), 5 the file cannot be read.)");

@@ -405,4 +405,10 @@ TrainingText read_training(std::string_view text) {
   return result;
 }
 
+bool is_training(std::string_view text) {
+  Findings ignored;
+  const auto document = config_internal::parse_document(text, "", ignored);
+  return document && document->contains("model");
+}
+
 }  // namespace noisefloor

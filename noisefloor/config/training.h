@@ -102,4 +102,7 @@ struct TrainingText {
 
 [[nodiscard]] TrainingText read_training(std::string_view text);
 
+// Whether a text is meant as a training file and not as a pipeline: it has a [model].
+[[nodiscard]] bool is_training(std::string_view text);
+
 }  // namespace noisefloor

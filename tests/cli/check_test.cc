@@ -137,6 +137,21 @@ TEST(CliCheck, TheStatementCanBeAccountedForAgain) {
   EXPECT_EQ(Json::parse(outcome.out)["epsilon"]["upper"], json_of(kGood, 0)["composed"]["upper"]);
 }
 
+TEST(CliCheck, TrainingsAreCheckedToo) {
+  const std::string examples = std::string(NOISEFLOOR_EXAMPLES) + "/training/";
+  for (const char* name : {"fashion.toml", "streamrec.toml"}) {
+    const Outcome outcome = noisefloor_run("check " + examples + name);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    EXPECT_NE(outcome.out.find("calibrated to epsilon 3"), std::string::npos) << outcome.out;
+  }
+  const Outcome faulty =
+      noisefloor_run("check - --json < <(sed 's/learning_rate/learning_rat/' " + examples + "fashion.toml)");
+  EXPECT_EQ(faulty.exit_code, 2);
+  const Json report = Json::parse(faulty.out);
+  EXPECT_EQ(report["errors"], 2);
+  EXPECT_EQ(report["findings"][0]["code"], "key_missing");
+}
+
 TEST(CliCheck, WarningsFailOnlyIfTheyAreToldTo) {
   const std::string path = file_with(kGood + "[[run]]\ntechnique = \"federated\"\nclients = 4\nrelease = false\n");
   const Outcome lenient = noisefloor_run("check " + path);
