@@ -88,8 +88,14 @@ std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, cons
     case ModelKind::kScatteringLinear:
       return {kScatteringNormalize, Flatten{}, linear(outputs)};
     case ModelKind::kScatteringCnn:
-      return {kScatteringNormalize, conv(16, 3, 2, 1), kTanh,      max_pool(2, 1), conv(32, 3, 1, 1), kTanh,
-              max_pool(2, 1),       Flatten{},         linear(32), kTanh,          linear(outputs)};
+      return {kScatteringNormalize,
+              conv(32, 3, 1, 1),
+              kTanh,
+              Pool{Pooling::kAverage, 2, 2},
+              conv(32, 3, 1, 0),
+              kTanh,
+              Flatten{},
+              linear(outputs)};
     case ModelKind::kStreamrec:
       if (images) add({Flatten{}});
       for (const std::size_t width : {128U, 64U, 32U}) add({linear(width), kLayerNormalize, kRelu, Dropout{0.1F}});
