@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 60
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: ## build, then show private answers next to the true ones, and what training costs
+demo: ## build, then show private answers next to the true ones, what training costs, and a model trained privately
 	@scripts/bootstrap build
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target noisefloor_program noisefloor_examples
@@ -22,9 +22,17 @@ demo: ## build, then show private answers next to the true ones, and what traini
 	@echo
 	@folder=$$(mktemp -d) && NOISEFLOOR=build/release/noisefloor/cli/noisefloor examples/budget/medicore.sh $$folder/trial.ledger && rm -r $$folder
 	@echo
+	@echo 'What privacy costs in quality: a click predictor, trained at two epsilons and without privacy'
+	@rm -rf build/demo && mkdir -p build/demo && cp examples/training/streamrec.toml build/demo/
+	@examples/training/streamrec_data.sh build/demo/streamrec
+	@cd build/demo && ../release/noisefloor/cli/noisefloor sweep streamrec.toml --epsilons 1,8,inf
+	@echo
+	@echo 'Look at build/demo/streamrec-sweep/sweep.svg, and at the certificate beside each model.'
+	@echo
 	@echo 'Ask your own question:'
 	@echo '  build/release/noisefloor/cli/noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5'
 	@echo '  build/release/noisefloor/cli/noisefloor budget create trial --epsilon 3 --delta 1e-5'
+	@echo '  build/release/noisefloor/cli/noisefloor train build/demo/streamrec.toml --epsilon 1 --delta 1e-6'
 	@echo '  build/release/noisefloor/cli/noisefloor --help'
 
 test: ## build and run all tests but the slow ones

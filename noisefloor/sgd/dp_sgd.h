@@ -43,12 +43,12 @@ struct AdaptiveClip {
 class DpSgd {
  public:
   struct Options {
-    std::optional<NoiseMultiplier> noise;  // none: no noise, and no privacy
-    std::optional<ClipRule> clip;          // none: no clipping, and no privacy
-    std::optional<AdaptiveClip> adaptive;  // needs a FlatClip, whose norm it starts from
-    bool discrete = false;                 // noise in whole steps of a grid; not with adaptive clipping
-    Optimizer::Options optimizer;
-    LearningRate::Options learning_rate;
+    std::optional<NoiseMultiplier> noise = {};  // none: no noise, and no privacy
+    std::optional<ClipRule> clip = {};          // none: no clipping, and no privacy
+    std::optional<AdaptiveClip> adaptive = {};  // needs a FlatClip, whose norm it starts from
+    bool discrete = false;                      // noise in whole steps of a grid; not with adaptive clipping
+    Optimizer::Options optimizer = {};
+    LearningRate::Options learning_rate = {};
     double averaging = 0;  // of the weights' exponential average: its memory of each step; 0 for none
   };
 
