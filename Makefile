@@ -75,7 +75,8 @@ lint: ## format check, clang-tidy, and rules of the house
 	@clang-format-14 --dry-run --Werror $(SOURCES)
 	@scripts/check_rules
 	@cmake --preset clang >/dev/null
-	@git ls-files 'noisefloor/*.cc' 'examples/*.cc' | grep -v _test.cc | \
+	@sed -n 's/.*"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json | \
+	  grep -E '^$(CURDIR)/(noisefloor|examples)/.*\.cc$$' | grep -v _test.cc | \
 	  xargs -P $$(nproc) -n 1 sh -c 'clang-tidy-14 --quiet -p build/clang "$$0" 2>/dev/null || exit 1'
 
 format: ## format all sources in place
