@@ -17,10 +17,11 @@ using namespace noisefloor;
 
 // Points in the plane, inside or outside of a circle.
 Dataset circle(std::size_t rows, std::uint64_t seed) {
-  torch::manual_seed(seed);
-  const torch::Tensor points = torch::rand({static_cast<std::int64_t>(rows), 2}) * 2 - 1;
+  auto random = example::must(ReplayRandom::create(seed));
   Dataset data{.rows = rows, .shape = {2}, .features = {}, .labels = {}, .classes = 2, .targets = {}};
-  data.features.assign(points.data_ptr<float>(), points.data_ptr<float>() + points.numel());
+  for (std::size_t i = 0; i < 2 * rows; ++i) {
+    data.features.push_back(static_cast<float>(std::ldexp(random.next_u32(), -31) - 1));
+  }
   for (std::size_t i = 0; i < rows; ++i) {
     data.labels.push_back(std::hypot(data.features[2 * i], data.features[2 * i + 1]) < 0.8F ? 1 : 0);
   }
