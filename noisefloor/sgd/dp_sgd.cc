@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/overloaded.h"
+#include "noisefloor/base/rounding.h"
 #include "noisefloor/random/gaussian_vector.h"
 
 namespace noisefloor {
@@ -54,21 +57,71 @@ Result<void> check(const DpSgd::Options& options, const BatchSampler& sampler) {
   return success();
 }
 
+// The smallest float that is not below.
+float float_up(double value) {
+  const auto nearest = static_cast<float>(value);
+  return static_cast<double>(nearest) < value ? std::nextafter(nearest, HUGE_VALF) : nearest;
+}
+
+std::string description(const ClipRule& rule) {
+  return std::visit(Overloaded{[](const FlatClip& clip) { return fmt::format("flat {}", clip.norm.value()); },
+                               [](const GroupClip& clip) {
+                                 std::string text = "group";
+                                 for (const ClipNorm norm : clip.norms) text += fmt::format(" {}", norm.value());
+                                 return text;
+                               },
+                               [](const AutomaticClip& clip) {
+                                 return fmt::format("automatic {} {}", clip.norm.value(), clip.gamma);
+                               }},
+                    rule.kind());
+}
+
+std::string bytes_of(const DpSgd::State& state) {
+  std::string bytes = fmt::format("{} {} {} {};", state.steps, state.optimizer.steps, state.clip_norm, state.replayed);
+  for (const std::vector<float>* numbers :
+       {&state.parameters, &state.averaged, &state.optimizer.first, &state.optimizer.second}) {
+    bytes += fmt::format("{};", numbers->size());
+    bytes.append(reinterpret_cast<const char*>(numbers->data()), numbers->size() * sizeof(float));  // NOLINT: as bytes
+  }
+  return bytes;
+}
+
+// Everything on which workers must agree: the same text for the same descent alone.
+std::string description(const DpSgd::Options& options, const BatchSampler& sampler, std::size_t parameters) {
+  std::string text = fmt::format("{} parameters; {} of {} rows, {}", parameters, sampler.expected_batch().value(),
+                                 sampler.rows().value(), name_of(sampler.adjacency()));
+  text += options.noise ? fmt::format("; noise {}", options.noise->value()) : "; no noise";
+  if (options.discrete) text += ", discrete";
+  text += "; clip " + (options.clip ? description(*options.clip) : "none");
+  if (options.adaptive) {
+    text += fmt::format("; adaptive {} {} {}", options.adaptive->quantile, options.adaptive->rate,
+                        options.adaptive->count_noise_share);
+  }
+  const Optimizer::Options& o = options.optimizer;
+  text += fmt::format("; optimizer {} {} {} {} {} {} {}", static_cast<int>(o.kind), o.momentum, o.beta1, o.beta2,
+                      o.alpha, o.epsilon, o.weight_decay);
+  const LearningRate::Options& r = options.learning_rate;
+  return text + fmt::format("; rate {} {} {} {} {}; averaging {}", static_cast<int>(r.decay), r.initial, r.beta,
+                            r.warm_up, r.steps, options.averaging);
+}
+
 }  // namespace
 
 DpSgd::DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
-             std::vector<float> initial)
+             std::vector<float> initial, WorkerGroup* group)
     : options_(std::move(options)),
       sampler_(std::move(sampler)),
       source_(&source),
+      group_(group),
       optimizer_(std::move(optimizer)),
       rate_(rate),
       parameters_(std::move(initial)),
-      sum_(parameters_.size()) {
+      sum_(parameters_.size() + (group != nullptr ? 2 : 0)) {
   if (options_.averaging > 0) averaged_ = parameters_;
 }
 
-Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSource& source, std::vector<float> initial) {
+Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSource& source, std::vector<float> initial,
+                            WorkerGroup* group) {
   NF_TRY_VOID(check(options, sampler));
   if (initial.size() != source.parameters()) {
     return invalid_argument(
@@ -87,7 +140,17 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
   }
   NF_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, initial.size()));
   NF_TRY(const LearningRate rate, LearningRate::create(options.learning_rate));
-  DpSgd sgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial));
+  if (group != nullptr) {
+    if (options.discrete && group->size() > 1) {
+      return invalid_argument(
+          "several workers cannot share discrete noise: a sum of such noise has another law, and is not exact in "
+          "floating-point. Train with one worker, or without discrete noise");
+    }
+    NF_TRY_VOID(expect_agreement(*group, "the training", description(options, sampler, initial.size())));
+    NF_TRY(sampler, sampler.shard(group->rank(), group->size()));
+    NF_TRY_VOID(broadcast(*group, initial));
+  }
+  DpSgd sgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial), group);
   if (sgd.options_.discrete) {
     const std::size_t size = sgd.parameters_.size();
     NF_TRY(const GradientGrid grid, GradientGrid::create(sgd.options_.clip->sensitivity(), size));
@@ -107,16 +170,23 @@ double DpSgd::noise_on_sum() const {
   return z / std::sqrt(1 - count * count) * (1 + 0x1p-50);
 }
 
+float DpSgd::own_noise(double total) const {
+  if (group_ == nullptr || group_->size() == 1) return float_up(total);
+  // The root may be too large by half a unit in its last place.
+  return float_up(next_up(divided_up(total, std::sqrt(static_cast<double>(group_->size())))));
+}
+
 Result<std::size_t> DpSgd::noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream) {
   if (lattice_) {
     NF_TRY_VOID(discrete_sum(rows, stream));
     return std::size_t{0};
   }
   std::fill(sum_.begin(), sum_.end(), 0.0F);
+  const std::span<float> sum = std::span(sum_).first(parameters_.size());
   const ClipRule* rule = options_.clip ? &*options_.clip : nullptr;
-  NF_TRY(const std::size_t within, source_->add(parameters_, rows, rule, stream, sum_));
+  NF_TRY(const std::size_t within, source_->add(parameters_, rows, rule, stream, sum));
   if (options_.noise) {
-    add_gaussian(stream, sum_, static_cast<float>(noise_on_sum() * options_.clip->sensitivity().value()));
+    add_gaussian(stream, sum, own_noise(times_up(noise_on_sum(), options_.clip->sensitivity().value())));
   }
   return within;
 }
@@ -135,10 +205,13 @@ Result<void> DpSgd::discrete_sum(std::span<const std::uint64_t> rows, BitStream&
 Result<void> DpSgd::step(BitStream& stream) {
   const std::vector<std::uint64_t> rows = sampler_.draw(stream);
   NF_TRY(const std::size_t within, noisy_sum(rows, stream));
+  float count = options_.adaptive ? noisy_count(within, rows.size(), stream) : 0;
+  if (group_ != nullptr) NF_TRY_VOID(exchange(count));
+  const std::span<float> sum = std::span(sum_).first(parameters_.size());
   const float share = 1.0F / static_cast<float>(sampler_.expected_batch().value());
-  for (float& x : sum_) x *= share;
-  if (options_.adaptive) adapt(within, rows.size(), stream);
-  optimizer_.step(parameters_, sum_, rate_.at(steps_));
+  for (float& x : sum) x *= share;
+  if (options_.adaptive) adapt(count);
+  optimizer_.step(parameters_, sum, rate_.at(steps_));
   ++steps_;
   if (options_.averaging > 0) {
     // Early on the average forgets faster, or it would be of the initial weights.
@@ -149,13 +222,26 @@ Result<void> DpSgd::step(BitStream& stream) {
   return success();
 }
 
-void DpSgd::adapt(std::size_t within, std::size_t drawn, BitStream& stream) {
-  const AdaptiveClip& adaptive = *options_.adaptive;
-  const auto batch = static_cast<double>(sampler_.expected_batch().value());
+Result<void> DpSgd::exchange(float& count) {
+  const std::span<float> behind = std::span(sum_).last(2);
+  behind[0] = count;
+  behind[1] = replayed_ ? 1.0F : 0.0F;
+  NF_TRY_VOID(group_->sum(sum_));
+  count = behind[0];
+  replayed_ = behind[1] != 0;
+  return success();
+}
+
+float DpSgd::noisy_count(std::size_t within, std::size_t drawn, BitStream& stream) const {
   std::array<float, 1> noise{};
-  if (options_.noise) fill_gaussian(stream, noise, static_cast<float>(count_noise(adaptive, sampler_)));
-  const double centred = static_cast<double>(within) - static_cast<double>(drawn) / 2 + static_cast<double>(noise[0]);
-  const double share = centred / batch + 0.5;
+  if (options_.noise) fill_gaussian(stream, noise, own_noise(count_noise(*options_.adaptive, sampler_)));
+  return static_cast<float>(static_cast<double>(within) - static_cast<double>(drawn) / 2 +
+                            static_cast<double>(noise[0]));
+}
+
+void DpSgd::adapt(float count) {
+  const AdaptiveClip& adaptive = *options_.adaptive;
+  const double share = static_cast<double>(count) / static_cast<double>(sampler_.expected_batch().value()) + 0.5;
   set_clip_norm(
       std::clamp(clip_norm() * std::exp(-adaptive.rate * (share - adaptive.quantile)), kSmallestClip, kLargestClip));
 }
@@ -183,6 +269,7 @@ Result<void> DpSgd::restore(State state) {
   if (!clip_fits || state.optimizer.steps != state.steps) {
     return invalid_argument("the state is of a training with another clip norm or another optimizer");
   }
+  if (group_ != nullptr) NF_TRY_VOID(expect_agreement(*group_, "the state to go on from", bytes_of(state)));
   NF_TRY_VOID(optimizer_.restore(std::move(state.optimizer)));
   if (options_.adaptive) set_clip_norm(state.clip_norm);
   parameters_ = std::move(state.parameters);

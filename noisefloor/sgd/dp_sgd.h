@@ -9,6 +9,12 @@
 //                With a ReplayRandom there is no privacy, for good: replayed() stays true.
 //                With discrete noise gradients are rounded to a grid, sums are exact and so is the noise: what is released
 //                is free of floating-point's traces (gradient_grid.h).
+// Workers:       several processes may descend together, each with a DpSgd of its own in one WorkerGroup. Each draws from its
+//                part of the rows, clips, and adds its share of the noise before the sum leaves the process: 1/size of the
+//                variance, rounded up. The sum over all is then the release that event_of_step() describes, and
+//                every worker takes the same step from the same bits. If the exchange fails, so does the step, and nothing
+//                changes. If one worker replays, all are replayed. All have the whole data, and start alike (checked,
+//                but for the data). Discrete noise is for one worker.
 // Not covered:   without discrete noise, sums and noise are floating-point (random/gaussian_vector.h says what that does not
 //                protect from).
 // Thread safety: none.
@@ -30,6 +36,7 @@
 #include "noisefloor/sgd/optimizer.h"
 #include "noisefloor/sgd/sampler.h"
 #include "noisefloor/sgd/schedule.h"
+#include "noisefloor/sgd/worker_group.h"
 
 namespace noisefloor {
 
@@ -62,9 +69,10 @@ class DpSgd {
     bool replayed = false;
   };
 
-  // Fails if options do not fit each other or the sizes.
+  // Fails if options do not fit each other or the sizes. With a group, all its members call this; they start from the
+  // initial weights of rank 0. The group and the source must outlive the descent.
   [[nodiscard]] static Result<DpSgd> create(Options options, BatchSampler sampler, GradientSource& source,
-                                            std::vector<float> initial);
+                                            std::vector<float> initial, WorkerGroup* group = nullptr);
 
   [[nodiscard]] Result<void> step(SecureRandom& random) { return step(static_cast<BitStream&>(random)); }
   [[nodiscard]] Result<void> step(ReplayRandom& random) {
@@ -73,7 +81,8 @@ class DpSgd {
   }
 
   [[nodiscard]] State state() const;
-  // Goes on from there. Fails if the state is of another model or other options. Once replayed, always replayed.
+  // Goes on from there. Fails if the state is of another model or other options. Once replayed, always replayed. In a group
+  // all members call this, with the same state (checked).
   [[nodiscard]] Result<void> restore(State state);
 
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -94,16 +103,22 @@ class DpSgd {
 
  private:
   DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
-        std::vector<float> initial);
+        std::vector<float> initial, WorkerGroup* group);
 
   Result<void> step(BitStream& stream);
   // sum_ = the sum over these rows, with noise. Returns how many norms were within the bound (0 with discrete noise).
   Result<std::size_t> noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream);
   Result<void> discrete_sum(std::span<const std::uint64_t> rows, BitStream& stream);
+  // The sum and the count of all workers in the place of ours.
+  Result<void> exchange(float& count);
   // The noise on the sum, in units of the sensitivity.
   [[nodiscard]] double noise_on_sum() const;
+  // What this worker adds of a noise of this scale.
+  [[nodiscard]] float own_noise(double total) const;
+  // Of gradients within the norm, less half of all, with noise.
+  [[nodiscard]] float noisy_count(std::size_t within, std::size_t drawn, BitStream& stream) const;
   void set_clip_norm(double norm);
-  void adapt(std::size_t within, std::size_t drawn, BitStream& stream);
+  void adapt(float count);
 
   // Of discrete noise.
   struct Lattice {
@@ -117,11 +132,12 @@ class DpSgd {
   BatchSampler sampler_;
   GradientSource* source_;
   std::optional<Lattice> lattice_;
+  WorkerGroup* group_;
   Optimizer optimizer_;
   LearningRate rate_;
   std::vector<float> parameters_;
   std::vector<float> averaged_;
-  std::vector<float> sum_;
+  std::vector<float> sum_;  // in a group with two numbers behind: the count, and how many workers replay
   std::uint64_t steps_ = 0;
   bool replayed_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "noisefloor/base/check.h"
@@ -38,8 +39,32 @@ Result<BatchSampler> BatchSampler::fixed_size(Rows rows, Rows batch, Adjacency a
   return BatchSampler(rows, batch, adjacency);
 }
 
+Result<BatchSampler> BatchSampler::shard(std::size_t rank, std::size_t size) const {
+  if (rank >= size) {
+    return invalid_argument(
+        fmt::format("workers are numbered from 0: there is none of number {} among {}", rank, size));
+  }
+  if (size == 1) return *this;
+  if (!poisson_) {
+    return invalid_argument(
+        "several workers cannot draw batches of fixed size: a uniform subset of all rows is not made of subsets of "
+        "their parts. Use sampler \"poisson\", or one worker");
+  }
+  BatchSampler part = *this;
+  const auto start = [&](std::uint64_t worker) {
+    return rows_.value() / size * worker + std::min(worker, rows_.value() % size);
+  };
+  part.begin_ = start(rank);
+  part.end_ = start(rank + 1);
+  return part;
+}
+
 std::vector<std::uint64_t> BatchSampler::draw(BitStream& stream) const {
-  if (poisson_) return poisson_->sample(stream, rows_.value());
+  if (poisson_) {
+    std::vector<std::uint64_t> drawn = poisson_->sample(stream, end_ - begin_);
+    for (std::uint64_t& row : drawn) row += begin_;
+    return drawn;
+  }
   auto subset = uniform_subset(stream, batch_.value(), rows_.value());
   NF_CHECK(subset.has_value(), "the batch is not larger than the data");
   return std::move(subset).value();

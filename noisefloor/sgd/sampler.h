@@ -9,6 +9,7 @@
 // Thread safety: const after creation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,6 +29,11 @@ class BatchSampler {
   // Fails also under add-remove.
   [[nodiscard]] static Result<BatchSampler> fixed_size(Rows rows, Rows batch, Adjacency adjacency);
 
+  // The same sampler for one of `size` workers that draw together: draw() then gives rows of the worker's part alone, one
+  // contiguous stretch of them, by the same coins. All else is that of the whole. Fails for batches of fixed size if there
+  // are several workers, and unless rank < size.
+  [[nodiscard]] Result<BatchSampler> shard(std::size_t rank, std::size_t size) const;
+
   // Ascending; may be empty under Poisson.
   [[nodiscard]] std::vector<std::uint64_t> draw(BitStream& stream) const;
 
@@ -44,11 +50,15 @@ class BatchSampler {
   [[nodiscard]] DpEvent event(DpEvent noise) const;
 
  private:
-  BatchSampler(Rows rows, Rows batch, Adjacency adjacency) : rows_(rows), batch_(batch), adjacency_(adjacency) {}
+  BatchSampler(Rows rows, Rows batch, Adjacency adjacency)
+      : rows_(rows), batch_(batch), adjacency_(adjacency), end_(rows.value()) {}
 
   Rows rows_;
   Rows batch_;
   Adjacency adjacency_;
+  // The rows that are drawn from.
+  std::uint64_t begin_ = 0;
+  std::uint64_t end_;
   std::optional<PoissonSubsampler> poisson_;  // or else of fixed size
 };
 

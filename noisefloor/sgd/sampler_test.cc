@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "noisefloor/accounting/pld.h"
@@ -59,7 +60,46 @@ TEST(BatchSampler, EventsSayWhatIsDrawn) {
   EXPECT_NEAR(cost(all.event(noise)), cost(GaussianEvent{NoiseMultiplier::of(1.5)}), 1e-6);
 }
 
+// Parts cover every row once, and each is drawn from at the rate of the whole.
+TEST(BatchSampler, ShardsShareTheRows) {
+  for (const std::uint64_t rows : {3U, 10U, 1000U, 1003U}) {
+    const BatchSampler all =
+        BatchSampler::poisson(Rows::make(rows).value(), Rows::make(rows).value(), Adjacency::kAddRemove).value();
+    for (const std::size_t size : {1U, 2U, 4U, 7U}) {
+      std::vector<std::uint64_t> drawn;
+      ReplayRandom random = ReplayRandom::create(1).value();
+      for (std::size_t rank = 0; rank < size; ++rank) {
+        const std::vector<std::uint64_t> own = all.shard(rank, size).value().draw(random);
+        drawn.insert(drawn.end(), own.begin(), own.end());
+      }
+      std::vector<std::uint64_t> every(rows);
+      std::iota(every.begin(), every.end(), 0);
+      EXPECT_EQ(drawn, every) << rows << " rows, " << size << " workers";
+    }
+  }
+  const BatchSampler whole = BatchSampler::poisson(Rows::of(1000), Rows::of(50), Adjacency::kAddRemove).value();
+  const BatchSampler part = whole.shard(1, 4).value();
+  EXPECT_EQ(part.rows(), whole.rows());
+  EXPECT_EQ(part.expected_batch(), whole.expected_batch());
+  EXPECT_EQ(part.event(NoiseMultiplier::of(3.0)), whole.event(NoiseMultiplier::of(3.0)));
+  ReplayRandom random = ReplayRandom::create(1).value();
+  double drawn = 0;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    const std::vector<std::uint64_t> own = part.draw(random);
+    drawn += static_cast<double>(own.size());
+    for (const std::uint64_t row : own) ASSERT_TRUE(row >= 250 && row < 500);
+  }
+  // Binomial(250, 0.05): mean 12.5, variance 11.875; α = 1e-6.
+  EXPECT_NEAR(drawn / kDraws, 12.5, 4.9 * std::sqrt(11.875 / kDraws));
+}
+
 TEST(BatchSampler, WhatDoesNotFitIsRefused) {
+  const BatchSampler fixed = BatchSampler::fixed_size(Rows::of(10), Rows::of(4), Adjacency::kReplaceOne).value();
+  testing::expect_invalid(fixed.shard(0, 2).error(), "fixed size");
+  EXPECT_TRUE(fixed.shard(0, 1));
+  testing::expect_invalid(fixed.shard(1, 1).error(), "number 1 among 1");
+  testing::expect_invalid(fixed.shard(0, 0).error(), "among 0");
   testing::expect_invalid(BatchSampler::poisson(Rows::of(10), Rows::of(11), Adjacency::kAddRemove).error(), "11");
   testing::expect_invalid(BatchSampler::fixed_size(Rows::of(10), Rows::of(11), Adjacency::kReplaceOne).error(), "11");
   testing::expect_invalid(BatchSampler::fixed_size(Rows::of(10), Rows::of(5), Adjacency::kAddRemove).error(),
