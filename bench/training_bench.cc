@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "noisefloor/base/blas_core.h"
 #include "noisefloor/random/gaussian_vector.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/sgd/lanes_source.h"
@@ -406,5 +407,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: training_bench JSON\n");
     return 2;
   }
+  // torch is to be at its best, whatever its BLAS knows of this processor.
+  if (noisefloor::set_openblas_core()) (void)::execv("/proc/self/exe", argv);
   return noisefloor::run(argv[1]);
 }

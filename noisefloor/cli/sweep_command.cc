@@ -216,7 +216,7 @@ Result<Report> run_sweep(const SweepOptions& o) {
     Run run{.epsilon = epsilon, .noise_multiplier = {}, .quality = {}, .seconds = result.seconds};
     if (noise.multiplier) run.noise_multiplier = noise.multiplier->value();
     run.certified = result.model.certificate.epsilon.upper;
-    run.quality = quality_of(session.model->predict(result.weights, *examples.test), *examples.test);
+    run.quality = session.model->quality(result.weights, *examples.test);
     runs.push_back(run);
   }
 

@@ -7,21 +7,39 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/overloaded.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/cli/torch_backend.h"
 #include "noisefloor/sgd/lanes_source.h"
 #include "noisefloor/sgd/safetensors.h"
 #include "noisefloor/sgd/scattering.h"
 #include "noisefloor/table/idx.h"
 #include "noisefloor/table/split.h"
+#include "noisefloor/table/text_tokens.h"
 
 namespace noisefloor::cli {
 namespace {
 
-constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
+constexpr std::size_t kMaxAlphabetBytes = std::size_t{1} << 20;
 
 std::string one_line(const std::string& path, const Finding& finding) {
   return fmt::format("{}:{}:{}: {}; {}", path, finding.place.line, finding.place.column, finding.message,
                      finding.remedy);
+}
+
+Result<Alphabet> alphabet_of(const TextFormat& format) {
+  if (!format.alphabet) return Alphabet::bytes();
+  return Alphabet::of(format.characters, format.replacement);
+}
+
+// The characters of a file are those of its first line.
+Result<void> read_alphabet(TrainingFile& file) {
+  auto* format = std::get_if<TextFormat>(&file.training.data.format);
+  if (format == nullptr || !format->alphabet) return success();
+  NF_TRY(const std::string text, read_file(file.resolve(*format->alphabet), kMaxAlphabetBytes));
+  format->characters = text.substr(0, text.find('\n'));
+  NF_TRY_VOID(alphabet_of(*format));
+  return success();
 }
 
 Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files) {
@@ -33,7 +51,12 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
             return read_idx(file.resolve(idx.images), file.resolve(idx.labels), format.classes);
           },
           [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
-          [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); }},
+          [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); },
+          [&](const TextFormat& format) -> Result<Dataset> {
+            NF_TRY(const Alphabet alphabet, alphabet_of(format));
+            NF_TRY(const Sequences sequences, noisefloor::read_text(single(), alphabet, format.length));
+            return as_dataset(sequences);
+          }},
       file.training.data.format);
 }
 
@@ -65,7 +88,7 @@ std::string TrainingFile::resolve(const std::string& path) const {
 }
 
 Result<TrainingFile> read_training_file(const std::string& path) {
-  const Result<std::string> text = read_text(path);
+  const Result<std::string> text = cli::read_text(path);
   if (!text.has_value()) return io_error(text.error().message);
   TrainingText read = read_training(text.value());
   std::vector<std::string> errors;
@@ -77,8 +100,10 @@ Result<TrainingFile> read_training_file(const std::string& path) {
     const std::string more = errors.size() > 1 ? fmt::format(" (and {} more)", errors.size() - 1) : "";
     return invalid_argument((errors.empty() ? path + ": cannot be read" : errors.front()) + more);
   }
-  return TrainingFile{*std::move(read.training), std::filesystem::path(path).parent_path().string(),
-                      std::move(warnings)};
+  if (read.training->model.torch) NF_TRY_VOID(require_torch(fmt::format("the model of {}", noisefloor::shown(path))));
+  TrainingFile file{*std::move(read.training), std::filesystem::path(path).parent_path().string(), std::move(warnings)};
+  NF_TRY_VOID(read_alphabet(file));
+  return file;
 }
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
@@ -114,12 +139,26 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
                               schema.outcome_may_lack = true;
                               return read_csv(path, schema, table.format);
                             },
-                            [&](const LibsvmOptions& options) { return read_libsvm(path, options); }},
+                            [&](const LibsvmOptions& options) { return read_libsvm(path, options); },
+                            [](const TextFormat&) -> Result<Dataset> {
+                              return invalid_argument(
+                                  "a text has no rows to predict: `noisefloor evaluate` says how well its next "
+                                  "characters are");
+                            }},
                  training.data.format),
       threads);
 }
 
 Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data, std::size_t threads) {
+  if (training.model.torch) {
+    NF_TRY(const TorchBackend* backend, require_torch("this model"));
+    std::int32_t tokens = 0;
+    if (const auto* text = std::get_if<TextFormat>(&training.data.format)) {
+      NF_TRY(const Alphabet alphabet, alphabet_of(*text));
+      tokens = alphabet.size();
+    }
+    return backend->make_model(*training.model.torch, data, tokens, threads);
+  }
   NF_TRY(lanes::Program program, build_network(training, data));
   NF_TRY(std::unique_ptr<LanesSource> source,
          LanesSource::create(std::move(program), data, threads, training.descent.augmentation));

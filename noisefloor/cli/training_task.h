@@ -14,6 +14,8 @@
 
 namespace noisefloor::cli {
 
+inline constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
+
 struct TrainingFile {
   Training training;
   std::string folder;                 // that its paths are relative to

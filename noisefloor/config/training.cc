@@ -116,7 +116,8 @@ class DescentReader {
       reader_.error("model_does_not_fit", place, "copies, shift and mirror change images, and the model reads none",
                     "leave them out, or take a model of images");
     }
-    if (!model.good || !clip_norms_.has()) return;
+    // Of a network for torch only the built one knows its layers with parameters.
+    if (!model.good || !clip_norms_.has() || model.model.torch) return;
     const auto layers = static_cast<std::size_t>(
         std::count_if(model.model.layers.begin(), model.model.layers.end(), [](const lanes::Layer& layer) {
           const auto* normalize = std::get_if<lanes::Normalize>(&layer);

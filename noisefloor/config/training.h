@@ -15,6 +15,7 @@
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/config/finding.h"
 #include "noisefloor/config/pipeline.h"
+#include "noisefloor/config/torch_network.h"
 #include "noisefloor/lanes/layers.h"
 #include "noisefloor/sgd/augmentation.h"
 #include "noisefloor/sgd/dp_sgd.h"
@@ -40,7 +41,14 @@ struct CsvTable {
   Schema schema;
   CsvFormat format;
 };
-using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions>;
+// Sequences of length + 1 characters, each a row: all but the first are to be predicted from those before.
+struct TextFormat {
+  std::size_t length = 0;
+  std::optional<std::string> alphabet;  // a public file with its characters; bytes if there is none
+  std::string replacement;              // what stands for other characters; one of the alphabet
+  std::string characters = {};          // of the alphabet: whoever opens its file fills them in
+};
+using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat>;
 
 struct TrainingData {
   DataFormat format;
@@ -56,6 +64,7 @@ struct TrainingModel {
   std::string name;         // of the preset, or "layers"
   bool scattering = false;  // images become their scattering (sgd/scattering.h) before the first layer
   std::vector<lanes::Layer> layers;
+  std::optional<TorchNetwork> torch;      // instead of `layers`: a network that needs libtorch
   std::optional<std::string> start_from;  // a safetensors file with its first weights
 };
 

@@ -15,8 +15,10 @@ namespace {
 constexpr std::size_t kMaxIdxClasses = 256;  // labels are bytes
 constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
 
-constexpr Names<DataKind, 3> kFormats{
-    {{"idx", DataKind::kIdx}, {"csv", DataKind::kCsv}, {"libsvm", DataKind::kLibsvm}}};
+constexpr std::size_t kMaxSequence = 65536;
+
+constexpr Names<DataKind, 4> kFormats{
+    {{"idx", DataKind::kIdx}, {"csv", DataKind::kCsv}, {"libsvm", DataKind::kLibsvm}, {"text", DataKind::kText}}};
 constexpr Names<Scaling, 3> kScalings{
     {{"symmetric", Scaling::kSymmetric}, {"unit", Scaling::kUnit}, {"none", Scaling::kNone}}};
 constexpr Names<Unlisted, 2> kUnlisted{{{"zeros", Unlisted::kZeros}, {"other", Unlisted::kOther}}};
@@ -114,7 +116,7 @@ class DataReader {
 
   DataSection read() {
     reader_.choice("format", kFormats, format_);
-    reader_.require("format", format_, R"(add format = "idx", "csv" or "libsvm")");
+    reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
     section_.kind = format_.value;
     section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
     section_.data.test = read_files("test", "test_labels", false);
@@ -189,8 +191,12 @@ class DataReader {
     if (takes("upper", {DataKind::kLibsvm})) reader_.number("upper", upper_);
     if (takes("scaling", {DataKind::kLibsvm})) reader_.choice("scaling", kScalings, scaling_);
     if (takes("normalise", {DataKind::kLibsvm})) reader_.flag("normalise", normalise_);
+    if (takes("length", {DataKind::kText})) reader_.size("length", 1, kMaxSequence, length_);
+    if (takes("alphabet", {DataKind::kText})) reader_.text("alphabet", alphabet_);
+    if (takes("replacement", {DataKind::kText})) reader_.text("replacement", replacement_);
     if (csv) read_csv_table();
     if (libsvm) read_libsvm_options();
+    if (format_.value == DataKind::kText) read_text_options();
     if (format_.value == DataKind::kIdx) {
       section_.data.format = IdxFormat{static_cast<std::int32_t>(class_count_.value.value_or(0))};
       section_.outputs = class_count_.value;
@@ -207,6 +213,8 @@ class DataReader {
     section_.has_target = target_.stated() && !label_.stated();
     if (!format_.has()) {
       reader_.skip("classes");
+    } else if (format_.value == DataKind::kText) {
+      reader_.unused("classes", "labels, and a text has none: its characters are to be predicted");
     } else if (format_.value == DataKind::kIdx) {
       reader_.size("classes", 2, kMaxIdxClasses, class_count_);
       reader_.require("classes", class_count_, "add classes = 10, the number of classes: labels are 0 to 9");
@@ -324,6 +332,17 @@ class DataReader {
     section_.data.format = std::move(options);
   }
 
+  void read_text_options() {
+    reader_.require("length", length_, "add length = 64, how many characters the model looks at");
+    if (alphabet_.stated()) {
+      reader_.require("replacement", replacement_,
+                      R"(add replacement = "?", the character of the alphabet that stands for all others)");
+    } else if (replacement_.stated()) {
+      reader_.unused("replacement", "an alphabet, and there is none: bytes are read as they are");
+    }
+    section_.data.format = TextFormat{length_.value.value_or(1), alphabet_.value, replacement_.value.value_or("")};
+  }
+
   SectionReader reader_;
   Findings& findings_;
   DataSection section_;
@@ -345,6 +364,9 @@ class DataReader {
   Located<double> upper_;
   Located<Scaling> scaling_;
   Located<bool> normalise_;
+  Located<std::size_t> length_;
+  Located<std::string> alphabet_;
+  Located<std::string> replacement_;
 };
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 namespace noisefloor::config_internal {
 
-enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm };
+enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm, kText };
 
 struct DataSection {
   TrainingData data;
@@ -33,6 +33,9 @@ enum class ModelKind : std::uint8_t {
   kDpCnn,
   kScatteringLinear,
   kScatteringCnn,
+  kAlexnet,
+  kLstm,
+  kTransformer,
   kLayers
 };
 
@@ -42,6 +45,23 @@ struct ModelSection {
   bool images = false;  // as they are
   bool good = false;
 };
+
+// What [model] says of a network for torch (training_torch.cc).
+struct TorchKeys {
+  Located<std::size_t> width;
+  Located<std::size_t> depth;
+  Located<std::size_t> heads;
+  Located<double> dropout;
+  Located<bool> tied;
+  Located<FineTuning> tuning;
+  Located<std::size_t> lora_rank;
+  Located<std::vector<std::string>> frozen;
+
+  [[nodiscard]] bool choose_parameters() const { return tuning.stated() || frozen.stated(); }
+};
+void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind, bool starts_from, TorchKeys& keys);
+// The network of a preset for torch.
+[[nodiscard]] std::vector<TorchLayer> torch_preset(ModelKind kind, const TorchKeys& keys, std::size_t outputs);
 
 [[nodiscard]] ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings);
 

@@ -345,6 +345,75 @@ TEST(TrainingText, TwoClassesMayHaveOneOutput) {
   EXPECT_EQ(layer<lanes::Linear>(good(kTop + kSparse + model + kTraining), 0).outputs, 1U);
 }
 
+const std::string kSentences = R"([data]
+format = "text"
+train = "text.txt.gz"
+length = 64
+alphabet = "alphabet.txt"
+replacement = "?"
+
+)";
+
+TEST(TrainingText, HoldsATextAndItsModels) {
+  const Training lstm = good(kTop + kSentences + "[model]\nkind = \"lstm\"\nwidth = 32\nlayers = 2\n" + kTraining);
+  const auto& format = std::get<TextFormat>(lstm.data.format);
+  EXPECT_EQ(format.length, 64U);
+  EXPECT_EQ(format.alphabet, "alphabet.txt");
+  EXPECT_EQ(format.replacement, "?");
+  EXPECT_TRUE(lstm.model.layers.empty());
+  ASSERT_TRUE(lstm.model.torch.has_value());
+  ASSERT_EQ(lstm.model.torch->layers.size(), 4U) << "embedding, two layers, logits";
+  EXPECT_EQ(std::get<EmbeddingLayer>(lstm.model.torch->layers[0].kind).width, 32U);
+  EXPECT_FALSE(std::get<LogitsLayer>(lstm.model.torch->layers[3].kind).tied);
+  const Training transformer =
+      good(kTop + replaced(kSentences, "alphabet = \"alphabet.txt\"\nreplacement = \"?\"\n", "") +
+           "[model]\nkind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 3\ntied = true\n"
+           "dropout = 0.1\n" +
+           kTraining);
+  EXPECT_FALSE(std::get<TextFormat>(transformer.data.format).alphabet.has_value());
+  ASSERT_EQ(transformer.model.torch->layers.size(), 2 + 2 * 3 + 2U);
+  const auto& block = std::get<ResidualLayer>(transformer.model.torch->layers[2].kind);
+  ASSERT_EQ(block.layers.size(), 3U);
+  EXPECT_EQ(std::get<AttentionLayer>(block.layers[1].kind).heads, 4U);
+  EXPECT_TRUE(std::get<AttentionLayer>(block.layers[1].kind).causal) << "or it would look at what it predicts";
+  EXPECT_TRUE(std::get<LogitsLayer>(transformer.model.torch->layers.back().kind).tied);
+}
+
+TEST(TrainingText, LayersOfTorchMakeANetworkForTorch) {
+  EXPECT_FALSE(good(kTop + kImages + kLayers + kTraining).model.torch.has_value());
+  const Training t = good(
+      kTop + kImages + replaced(kLayers, "type = \"group_norm\"\ngroups = 4", "type = \"instance_norm\"") + kTraining);
+  ASSERT_TRUE(t.model.torch.has_value());
+  EXPECT_TRUE(t.model.layers.empty());
+  EXPECT_EQ(t.model.torch->layers.size(), 11U);
+  EXPECT_TRUE(std::holds_alternative<InstanceNormLayer>(t.model.torch->layers[1].kind));
+  const Training tuned = good(training("kind = \"dp-cnn\"", "kind = \"dp-cnn\"\nstart_from = \"w\"\nfrozen = [\"0\"]"));
+  EXPECT_EQ(tuned.model.torch.value().frozen, std::vector<std::string>{"0"});
+  EXPECT_EQ(good(training("kind = \"dp-cnn\"", "kind = \"alexnet\"")).model.torch.value().layers.size(), 19U);
+}
+
+TEST(TrainingErrors, OfTextsAndNetworksForTorch) {
+  const std::string model = "[model]\nkind = \"transformer\"\nwidth = 32\n";
+  const auto wrong = [&](const std::string& from, const std::string& to) {
+    return replaced(kTop + kSentences + model + kTraining, from, to);
+  };
+  expect_error(wrong("length = 64\n", ""), "key_missing", "[data]", "length");
+  expect_error(wrong("replacement = \"?\"\n", ""), "key_missing", "[data]", "replacement");
+  expect_error(wrong("alphabet = \"alphabet.txt\"\n", ""), "key_not_used", "replacement", "alphabet");
+  expect_error(wrong("length = 64", "length = 64\nclasses = 2"), "key_not_used", "classes", "labels");
+  expect_error(wrong("kind = \"transformer\"\nwidth = 32", "kind = \"logistic\""), "model_does_not_fit",
+               "kind =", "next character");
+  expect_error(training("kind = \"dp-cnn\"", "kind = \"lstm\"\nwidth = 4"), "model_does_not_fit",
+               "kind =", "next character");
+  expect_error(wrong("width = 32\n", "width = 32\nheads = 5\n"), "out_of_range", "heads", "evenly");
+  expect_error(wrong("width = 32\n", ""), "key_missing", "[model]", "width");
+  expect_error(wrong("width = 32\n", "width = 32\ntuning = \"bias\"\n"), "key_missing", "[model]", "start_from");
+  expect_error(wrong("width = 32\n", "width = 32\nlora_rank = 2\n"), "key_not_used", "lora_rank", "lora");
+  expect_error(training("kind = \"dp-cnn\"", "kind = \"dp-cnn\"\nwidth = 4"), "key_not_used", "width", "lstm");
+  expect_error(wrong("kind = \"transformer\"\nwidth = 32", "kind = \"layers\"\n[[model.layer]]\ntype = \"residual\""),
+               "key_missing", "[[model.layer]]", "[[model.layer.layer]]");
+}
+
 TEST(TrainingText, StartsFromWeights) {
   EXPECT_EQ(good(training("\"dp-cnn\"\n", "\"dp-cnn\"\nstart_from = \"public.safetensors\"\n")).model.start_from,
             "public.safetensors");
@@ -505,7 +574,7 @@ TEST(TrainingErrors, UnknownKeys) {
 }
 
 TEST(TrainingErrors, UnknownValuesWithTheNearest) {
-  expect_error(training("\"idx\"", "\"mnist\""), "unknown_value", "\"mnist\"", "mnist", "idx, csv, libsvm");
+  expect_error(training("\"idx\"", "\"mnist\""), "unknown_value", "\"mnist\"", "mnist", "idx, csv, libsvm, text");
   expect_error(training("\"dp-cnn\"", "\"dp_cnn\""), "unknown_value", "\"dp_cnn\"", "dp_cnn", "'dp-cnn'");
   expect_error(replaced(kTop + kImages + kLayers + kTraining, "\"max_pool\"", "\"maxpool\""), "unknown_value",
                "\"maxpool\"", "type of [[model.layer]] number 4", "'max_pool'");

@@ -22,6 +22,8 @@ struct Quality {
   // is among the 20 that are held most likely. With two classes and groups: of each group's examples of class 1 the share
   // that is among its 20 most likely ones, the mean over groups that have any.
   std::optional<double> recall_at_20 = {};
+  // Of a text: how many characters were predicted. Loss and accuracy are then means over them.
+  std::size_t positions = 0;
 };
 
 // Of a network's outputs for every example, one after the other: one for each class, one logit of class 1, or a number.

@@ -11,6 +11,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/sgd/quality.h"
 #include "noisefloor/sgd/safetensors.h"
 #include "noisefloor/table/dataset.h"
 
@@ -27,6 +28,11 @@ class TrainableModel : public GradientSource {
 
   // The outputs for every example of `data`, one example after the other. Requires: data of the model's features.
   [[nodiscard]] virtual std::vector<float> predict(std::span<const float> at, const Dataset& data) = 0;
+
+  // How good these are. Requires the same.
+  [[nodiscard]] virtual Quality quality(std::span<const float> at, const Dataset& data) {
+    return quality_of(predict(at, data), data);
+  }
 };
 
 }  // namespace noisefloor

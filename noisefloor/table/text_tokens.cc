@@ -181,6 +181,20 @@ Result<void> check_sequences(const Sequences& sequences) {
   return success();
 }
 
+Dataset as_dataset(const Sequences& sequences) {
+  const std::size_t length = sequences.shape.front();
+  Dataset data;
+  data.rows = sequences.rows;
+  data.shape = {length + 1};
+  data.targets.resize(sequences.rows);
+  for (std::size_t row = 0; row < sequences.rows; ++row) {
+    const float* first = sequences.features.data() + row * length;
+    data.features.insert(data.features.end(), first, first + length);
+    data.features.push_back(static_cast<float>(sequences.next[(row + 1) * length - 1]));
+  }
+  return data;
+}
+
 Result<Sequences> read_text(const std::string& path, const Alphabet& alphabet, std::size_t length) {
   NF_TRY_VOID(check_length(length));
   NF_TRY(ByteSource source, ByteSource::open(path));

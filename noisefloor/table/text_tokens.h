@@ -19,6 +19,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/table/byte_source.h"
+#include "noisefloor/table/dataset.h"
 
 namespace noisefloor {
 
@@ -66,6 +67,9 @@ struct Sequences {
 
 // Every vector is as long as it must be, and every token is one. The refusal names the field, and no value of it.
 [[nodiscard]] Result<void> check_sequences(const Sequences& sequences);
+
+// As examples without labels: each row is the whole sequence, length + 1 tokens; targets are 0 and mean nothing.
+[[nodiscard]] Dataset as_dataset(const Sequences& sequences);
 
 // A text file, plain or compressed with gzip, cut into sequences from its beginning. What is left at the end and is
 // shorter than length + 1 is dropped; a text that is shorter as a whole is an error.

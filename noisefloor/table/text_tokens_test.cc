@@ -133,6 +133,15 @@ RC_GTEST_PROP(Sequences, PiecesMakeNoDifference, ()) {
   }
 }
 
+TEST(Sequences, AsExamplesTheyAreWhole) {
+  const Sequences sequences = read("abcdefgh", Alphabet::bytes(), 3).value();
+  const Dataset data = as_dataset(sequences);
+  ASSERT_TRUE(check_dataset(data).has_value());
+  EXPECT_EQ(data.rows, 2U);
+  EXPECT_EQ(data.shape, std::vector<std::size_t>{4});
+  EXPECT_EQ(data.features, (std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}));
+}
+
 // A changed character changes one example at most.
 RC_GTEST_PROP(Sequences, ACharacterIsInOneExample, ()) {
   const auto size = *rc::gen::inRange<std::size_t>(10, 60);
