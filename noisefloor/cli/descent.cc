@@ -59,7 +59,7 @@ Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const Ba
 }
 
 Result<DpSgd> descent_of(const TrainingDescent& descent, const Noise& noise, const BatchSampler& sampler, Steps steps,
-                         GradientSource& source, std::vector<float> initial) {
+                         GradientSource& source, std::vector<float> initial, WorkerGroup* group) {
   DpSgd::Options options;
   options.noise = noise.multiplier;
   options.discrete = noise.multiplier && descent.discrete_noise;
@@ -72,7 +72,7 @@ Result<DpSgd> descent_of(const TrainingDescent& descent, const Noise& noise, con
   options.learning_rate = descent.learning_rate;
   options.learning_rate.steps = steps.value();
   options.averaging = descent.averaging;
-  return DpSgd::create(std::move(options), sampler, source, std::move(initial));
+  return DpSgd::create(std::move(options), sampler, source, std::move(initial), group);
 }
 
 }  // namespace noisefloor::cli

@@ -32,6 +32,7 @@ struct Noise {
                                      Steps steps, const GradientSource& source);
 
 [[nodiscard]] Result<DpSgd> descent_of(const TrainingDescent& descent, const Noise& noise, const BatchSampler& sampler,
-                                       Steps steps, GradientSource& source, std::vector<float> initial);
+                                       Steps steps, GradientSource& source, std::vector<float> initial,
+                                       WorkerGroup* group = nullptr);
 
 }  // namespace noisefloor::cli

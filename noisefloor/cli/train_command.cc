@@ -2,16 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/input.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/model_report.h"
+#include "noisefloor/cli/torch_backend.h"
 #include "noisefloor/cli/training_session.h"
+#include "noisefloor/cli/workers.h"
+#include "noisefloor/crypto/hash.h"
+#include "version.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -30,6 +38,7 @@ struct TrainOptions : LedgerAccess {
   std::string resume;
   std::string checkpoint_every = "60";
   bool quiet = false;
+  WorkerOptions workers;
 };
 
 Result<NoiseWish> noise_wish(const TrainOptions& o, const TrainingPrivacy& privacy) {
@@ -66,6 +75,7 @@ Result<RunRequest> request_of(const TrainOptions& o, const Training& training) {
                      .replay_seed = {},
                      .from = {},
                      .title = {},
+                     .workers = {},
                      .quiet = o.quiet};
   NF_TRY(request.checkpoint_seconds, parse_number("--checkpoint-every", o.checkpoint_every));
   if (!(request.checkpoint_seconds >= 0 && request.checkpoint_seconds <= 1e9)) {
@@ -118,15 +128,52 @@ void report_run(Report& report, const TrainingSession& session, const RunRequest
                                       run.examples_per_second));
 }
 
-Result<Report> run_train(const TrainOptions& o) {
+// What workers must have in common. All of it stays among them.
+Result<std::string> joint_statement(const TrainOptions& o, const TrainingFile& file, const Dataset& data) {
+  const auto digest = [](const auto& numbers) {
+    return to_hex(blake2b({reinterpret_cast<const char*>(numbers.data()),  // NOLINT: as bytes
+                           numbers.size() * sizeof(numbers[0])}));
+  };
+  NF_TRY(const std::string text, read_text(o.file));
+  std::string start;
+  if (file.training.model.start_from) {
+    NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
+  }
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", NOISEFLOOR_VERSION, digest(text), digest(start),
+                     digest(data.features), digest(data.labels), digest(data.targets), data.rows, o.epsilon,
+                     o.noise_multiplier, o.replay_seed);
+}
+
+Report followed(const Training& training, const Workers& workers, std::uint64_t steps) {
+  Report report(fmt::format("Worker {} of {} trained {}", workers.rank(), workers.size(), training.name));
+  report.set("worker", workers.rank());
+  report.set("workers", workers.size());
+  report.set("steps", steps);
+  report.line("steps", fmt::format("{}; the first worker has the model and the certificate", steps));
+  return report;
+}
+
+Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
+  if (o.workers.stated()) NF_TRY_VOID(require_torch("a training with several workers"));
   NF_TRY(const TrainingFile file, read_training_file(o.file));
-  NF_TRY(const std::size_t threads, parse_threads(o.threads));
+  NF_TRY(const std::size_t cores, parse_threads(o.threads));
   NF_TRY(const NoiseWish wish, noise_wish(o, file.training.privacy));
   NF_TRY(RunRequest request, request_of(o, file.training));
-  NF_TRY(const TrainingExamples examples, read_examples(file, threads));
+  NF_TRY(const TrainingExamples examples, read_examples(file, cores));
+  NF_TRY(workers, Workers::meet(o.workers));
+  if (workers->group() != nullptr) {
+    NF_TRY(const std::string statement, joint_statement(o, file, examples.train));
+    NF_TRY_VOID(workers->expect_same(statement));
+  }
+  request.workers = workers.get();
+  const std::size_t threads = o.threads.empty() ? std::max<std::size_t>(1, cores / workers->on_this_machine()) : cores;
   NF_TRY(TrainingSession session, begin_session(file, examples, threads));
   NF_TRY(request.noise, noise_of(wish, file.training, session.sampler, session.steps, *session.model));
   request.delta = wish.delta.value_or(file.training.privacy.target_delta);
+  if (!workers->leads()) {
+    NF_TRY(const std::uint64_t steps, follow_training(session, request));
+    return followed(file.training, *workers, steps);
+  }
   for (const std::string& warning : file.warnings) fmt::print(stderr, "warning: {}\n", warning);
   OpenedLedger opened{};
   if (request.noise.multiplier && !request.replay_seed) {
@@ -137,12 +184,20 @@ Result<Report> run_train(const TrainOptions& o) {
   const bool stopped = run.model.certificate.steps < session.steps.value();
   Report report(fmt::format("Trained {}{}", file.training.name, stopped ? " (stopped early)" : ""));
   report_run(report, session, request, run);
+  report.set("workers", workers->size());
   if (examples.validation) report_quality(report, "validation", *session.model, run.weights, *examples.validation);
   if (examples.test) report_quality(report, "test", *session.model, run.weights, *examples.test);
   if (stopped && request.checkpoint_seconds > 0) {
     report.remark(fmt::format("To go on, which is charged again: --resume {} --output ANOTHER",
                               noisefloor::shown(request.files.checkpoint())));
   }
+  return report;
+}
+
+Result<Report> run_train(const TrainOptions& o) {
+  std::unique_ptr<Workers> workers;
+  Result<Report> report = train(o, workers);
+  if (!report.has_value() && workers) return workers->explained(std::move(report).error());
   return report;
 }
 
@@ -178,6 +233,7 @@ void add_train_command(CLI::App& app, Action& action) {
         ->capture_default_str()
         ->group("Checkpoints");
     command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
+    o.workers.add_to(command);
     o.add_to(command, true, true);
   };
   add_command<TrainOptions>(app, action, "train", "Train a model privately: reserve, train, certify",

@@ -137,6 +137,36 @@ Result<std::vector<float>> first_weights(const TrainingSession& session, BitStre
   return load_weights(session.file->resolve(*path), *session.model);
 }
 
+// A descent before its first step, and what it draws from.
+struct Descent {
+  SecureRandom secure;
+  std::optional<ReplayRandom> replay;
+  DpSgd sgd;
+};
+
+Result<Descent> begin_descent(TrainingSession& session, const RunRequest& request) {
+  NF_TRY(SecureRandom secure, SecureRandom::create());
+  std::optional<ReplayRandom> replay;
+  const bool alone = request.workers == nullptr || request.workers->size() == 1;
+  if (request.replay_seed || !request.noise.multiplier) {
+    if (!alone && request.from) {
+      return invalid_argument("workers with repeatable noise cannot go on from a checkpoint: it has the place of one");
+    }
+    // Workers with the same noise would add it up, not share it.
+    const std::uint64_t rank = alone ? 0 : request.workers->rank();
+    const std::uint64_t position = request.from ? request.from->noise_position : 0;
+    NF_TRY(ReplayRandom made, ReplayRandom::create(request.replay_seed.value_or(0) ^ (rank << 48U), position));
+    replay.emplace(std::move(made));
+  }
+  NF_TRY(std::vector<float> initial,
+         first_weights(session, replay && !request.from ? static_cast<BitStream&>(*replay) : secure));
+  NF_TRY(DpSgd sgd, descent_of(session.training().descent, request.noise, session.sampler, session.steps,
+                               *session.model, std::move(initial), alone ? nullptr : request.workers->group()));
+  (void)std::signal(SIGINT, ask_to_stop);
+  (void)std::signal(SIGTERM, ask_to_stop);
+  return Descent{std::move(secure), std::move(replay), std::move(sgd)};
+}
+
 }  // namespace
 
 bool stop_was_asked() { return stop_asked; }
@@ -150,17 +180,8 @@ Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingEx
 
 Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger) {
   const Training& training = session.training();
-  NF_TRY(SecureRandom secure, SecureRandom::create());
-  std::optional<ReplayRandom> replay;
-  if (request.replay_seed || !request.noise.multiplier) {
-    const std::uint64_t position = request.from ? request.from->noise_position : 0;
-    NF_TRY(ReplayRandom made, ReplayRandom::create(request.replay_seed.value_or(0), position));
-    replay.emplace(std::move(made));
-  }
-  NF_TRY(std::vector<float> initial,
-         first_weights(session, replay && !request.from ? static_cast<BitStream&>(*replay) : secure));
-  NF_TRY(DpSgd sgd, descent_of(training.descent, request.noise, session.sampler, session.steps, *session.model,
-                               std::move(initial)));
+  NF_TRY(Descent descent, begin_descent(session, request));
+  auto& [secure, replay, sgd] = descent;
   NF_TRY_VOID(prepare(request.files));
   std::ofstream metrics(request.files.metrics(), std::ios::app);
   if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(request.files.metrics())));
@@ -183,6 +204,10 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     metrics << as_json(progress).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
   };
   hooks.stop = [] { return stop_asked.load(); };
+  if (request.workers != nullptr) {
+    hooks.begin = [&] { return request.workers->begin(); };
+    hooks.stop = [&] { return request.workers->stop(stop_asked); };
+  }
   if (request.checkpoint_seconds > 0) {
     hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
     hooks.checkpoint = [&](const Checkpoint& checkpoint) {
@@ -196,8 +221,6 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     return write_file(request.files.certificate(), to_json(model.certificate));
   };
   const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
-  (void)std::signal(SIGINT, ask_to_stop);
-  (void)std::signal(SIGTERM, ask_to_stop);
   std::optional<TrainedModel> model;
   if (replay) {
     NF_TRY(model, train_without_privacy(plan, sgd, *replay, names, hooks, publish));
@@ -208,6 +231,15 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   std::error_code ignored;
   if (sgd.steps() == session.steps.value()) std::filesystem::remove(request.files.checkpoint(), ignored);
   return RunResult{*std::move(model), sgd.result(), last.seconds, last.examples_per_second};
+}
+
+Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request) {
+  NF_TRY(Descent descent, begin_descent(session, request));
+  auto& [secure, replay, sgd] = descent;
+  if (request.from) NF_TRY_VOID(sgd.restore(request.from->state));
+  NF_TRY_VOID(replay ? request.workers->follow(sgd, *replay, session.steps.value(), stop_was_asked)
+                     : request.workers->follow(sgd, secure, session.steps.value(), stop_was_asked));
+  return sgd.steps();
 }
 
 Result<void> ensure_budget(Ledger& ledger, const TrainingPrivacy& privacy) {

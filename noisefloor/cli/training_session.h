@@ -12,6 +12,7 @@
 #include "noisefloor/cli/descent.h"
 #include "noisefloor/cli/report.h"
 #include "noisefloor/cli/training_task.h"
+#include "noisefloor/cli/workers.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/release/training_run.h"
 #include "noisefloor/sgd/trainable_model.h"
@@ -50,6 +51,7 @@ struct RunRequest {
   std::optional<Checkpoint> from;
   double checkpoint_seconds = 60;  // 0: none
   std::string title;               // before each line of progress
+  Workers* workers = nullptr;      // that take part; null for this process alone
   bool quiet = false;
 };
 
@@ -63,6 +65,9 @@ struct RunResult {
 // Everything that can be found out before anything is spent, then the run. `ledger` is needed unless it is repeatable or
 // without noise. The first Ctrl-C ends it after the present step, with the model so far.
 [[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger);
+
+// What another worker than the first does: takes part in the steps, and writes and spends nothing. Returns how many there were.
+[[nodiscard]] Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request);
 
 // Whether Ctrl-C was pressed.
 [[nodiscard]] bool stop_was_asked();

@@ -49,6 +49,7 @@ std::string digest_of(const TrainingPlan& plan, const DpSgd& sgd) {
 template <class Random>
 Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
                      const Checkpoint& paid) {
+  if (hooks.begin) NF_TRY_VOID(hooks.begin());
   const Clock::time_point start = Clock::now();
   Clock::time_point told = start;
   Clock::time_point saved = start;

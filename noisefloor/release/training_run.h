@@ -48,6 +48,7 @@ struct TrainingProgress {
 };
 
 struct TrainingHooks {
+  std::function<Result<void>()> begin = {};  // once, when the budget is reserved and nothing is drawn yet
   std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
   std::function<bool()> stop = {};                             // asked after each step
   std::chrono::milliseconds interval{1000};

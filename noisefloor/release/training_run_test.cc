@@ -99,9 +99,38 @@ TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
   EXPECT_NE(model.certificate.weights, digest_of(other.tensors));
 }
 
+// Others may begin when the budget is reserved, and not before; if they cannot, it stays spent.
+TEST_F(TrainingRunTest, TheGoIsGivenBetweenTheReservationAndTheFirstStep) {
+  DpSgd sgd = descent();
+  TrainingHooks hooks;
+  double then_spent = 0;
+  hooks.begin = [&]() -> Result<void> {
+    EXPECT_EQ(source_.calls, 0);
+    then_spent = spent();
+    return success();
+  };
+  (void)value_of(train(plan(5), sgd, hooks));
+  EXPECT_GT(then_spent, 0);
+  DpSgd again = descent();
+  TrainingPlan other = plan(5);
+  other.key = "other";
+  hooks.begin = []() -> Result<void> { return io_error("nobody came"); };
+  const double before = spent();
+  source_.calls = 0;
+  expect_error(train(other, again, hooks), ErrorCode::kIo, "nobody came");
+  EXPECT_EQ(source_.calls, 0);
+  EXPECT_GT(spent(), before);
+  EXPECT_EQ(published_.size(), 1U);
+}
+
 TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
   DpSgd sgd = descent(0.3);
-  expect_error(train(plan(1000), sgd), ErrorCode::kBudgetExhausted, "");
+  TrainingHooks hooks;
+  hooks.begin = []() -> Result<void> {
+    ADD_FAILURE() << "nothing was reserved";
+    return success();
+  };
+  expect_error(train(plan(1000), sgd, hooks), ErrorCode::kBudgetExhausted, "");
   EXPECT_EQ(source_.calls, 0);
   EXPECT_EQ(sgd.steps(), 0U);
   EXPECT_EQ(spent(), 0);

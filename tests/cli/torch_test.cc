@@ -1,0 +1,246 @@
+// Models that need libtorch, and several workers: as users of `noisefloor` meet them, with `noisefloor-torch` beside it and without.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_clean_failure;
+using testing::noisefloor_run;
+using testing::Outcome;
+using testing::shell;
+using Json = nlohmann::json;
+
+class CliTorch : public ::testing::Test {
+ protected:
+  CliTorch() {
+    std::string text;
+    for (int i = 0; i < 500; ++i) text += "the quick brown fox jumps over the lazy dog. ";
+    write("text.txt", text);
+    write("alphabet.txt", "abcdefghijklmnopqrstuvwxyz .?\n");
+    write("lstm.toml", toml("lstm", "kind = \"lstm\"\nwidth = 32"));
+    write("transformer.toml", toml("transformer", "kind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 1"));
+    std::string table = "x,y,kind\n";
+    for (int i = 0; i < 2000; ++i) {
+      const double x = std::sin(i * 12.9898);
+      const double y = std::sin(i * 78.233 + 1);
+      table += std::to_string(x) + "," + std::to_string(y) + "," + (x + y > 0 ? "yes" : "no") + "\n";
+    }
+    write("data.csv", table);
+    write("table.toml", table_toml());
+  }
+
+  static std::string toml(const std::string& name, const std::string& model, int steps = 60) {
+    return "name = \"" + name + R"("
+[budget]
+epsilon = 10.0
+delta = 1e-5
+[data]
+format = "text"
+train = "text.txt"
+length = 12
+alphabet = "alphabet.txt"
+replacement = "?"
+test_fraction = 0.1
+[model]
+)" + model +
+           R"(
+[training]
+noise_multiplier = 1.1
+batch_size = 300
+clip_norm = 1.0
+optimizer = "adam"
+learning_rate = 0.02
+steps = )" +
+           std::to_string(steps) + "\n";
+  }
+  static std::string table_toml(const std::string& more = "") {
+    return R"(name = "toy"
+[budget]
+epsilon = 2.0
+delta = 1e-5
+[data]
+format = "csv"
+train = "data.csv"
+test_fraction = 0.2
+label = "kind"
+classes = ["no", "yes"]
+[[data.column]]
+name = "x"
+lower = -1
+upper = 1
+[[data.column]]
+name = "y"
+lower = -1
+upper = 1
+[model]
+kind = "logistic"
+[training]
+batch_size = 200
+clip_norm = 1.0
+learning_rate = 2.0
+)" + (more.empty() ? "steps = 40\n" : more);
+  }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
+  [[nodiscard]] std::string train(const std::string& file, const std::string& more, const std::string& output) const {
+    return "train " + folder_.path(file) + " --quiet --ledger " + folder_.path("ledger") + " --output " +
+           folder_.path(output) + " " + more;
+  }
+  // Once it trains, `then` happens to it: the process $first.
+  [[nodiscard]] Outcome started(const std::string& arguments, const std::string& then) const {
+    return shell("'" NOISEFLOOR_PROGRAM "' " + arguments + " &\nfirst=$!\nfor i in $(seq 300); do test -s '" +
+                 folder_.path("out/metrics.jsonl") + "' && break; sleep 0.1; done\n" + then + "\nwait $first");
+  }
+  void expect_no_model(const std::string& output) const {
+    EXPECT_FALSE(std::filesystem::exists(folder_.path(output + "/model.safetensors")));
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CliTorch, WithoutTheOtherProgramItSaysWhatIsMissing) {
+  std::filesystem::copy(NOISEFLOOR_PROGRAM, folder_.path("noisefloor"));
+  for (const std::string& arguments : {train("lstm.toml", "", "out"), train("table.toml", "--workers 2", "out"),
+                                       "evaluate " + folder_.path("lstm.toml")}) {
+    const Outcome outcome = shell(folder_.path("noisefloor") + " " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("needs libtorch"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("noisefloor-torch"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("NOISEFLOOR_WITH_TORCH=ON"), std::string::npos) << outcome.err;
+  }
+  expect_no_model("out");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << "nothing was spent";
+}
+
+#ifdef NOISEFLOOR_TORCH_PROGRAM
+
+// Even chances of 29 characters: a loss of 3.4. Their frequencies alone: 3.1.
+TEST_F(CliTorch, TinyLanguageModelsLearn) {
+  for (const std::string model : {"lstm", "transformer"}) {
+    const Outcome outcome = noisefloor_run(train(model + ".toml", "--json", model));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const Json report = Json::parse(outcome.out);
+    EXPECT_LT(report["test"]["loss"], 2.4) << model;
+    EXPECT_GT(report["test"]["accuracy"], 0.3) << model;
+    EXPECT_NEAR(report["test"]["perplexity"], std::exp(report["test"]["loss"].get<double>()), 1e-6);
+    EXPECT_EQ(report["private"], true);
+    const Outcome evaluated = noisefloor_run("evaluate " + folder_.path(model + ".toml") + " --json --model " +
+                                             folder_.path(model + "/model.safetensors"));
+    ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
+    EXPECT_NEAR(Json::parse(evaluated.out)["test"]["loss"], report["test"]["loss"], 1e-5);
+  }
+}
+
+TEST_F(CliTorch, AdaptersAreTrainedOnTopOfAModel) {
+  ASSERT_EQ(noisefloor_run(train("transformer.toml", "", "base")).exit_code, 0);
+  write("adapted.toml",
+        toml("adapted",
+             "kind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 1\ntuning = \"lora\"\nlora_rank = 2\n"
+             "start_from = \"base/model.safetensors\""));
+  const Outcome outcome = noisefloor_run(train("adapted.toml", "--json", "adapted"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_LT(report["parameters"], 1000);
+  EXPECT_LT(report["test"]["loss"], 2.4);
+}
+
+TEST_F(CliTorch, WorkersTrainOneModelAndSpendOnce) {
+  const Outcome outcome = noisefloor_run(train("table.toml", "--json --workers 3", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  const Json report = Json::parse(outcome.out);
+  EXPECT_EQ(report["workers"], 3);
+  EXPECT_EQ(report["steps"], 40);
+  EXPECT_GT(report["test"]["accuracy"], 0.9);
+  EXPECT_LE(report["epsilon"]["upper"], 2.0);
+  EXPECT_GT(report["epsilon"]["upper"], 1.999) << "that of one worker";
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_EQ(shown.exit_code, 0);
+  // The budget is gone: nothing is drawn, and nobody is left behind.
+  const std::string error = expect_clean_failure(train("table.toml", "--workers 2 --key again", "second"), 3);
+  EXPECT_NE(error.find("Nothing was spent"), std::string::npos) << error;
+  expect_no_model("second");
+  EXPECT_EQ(shell("ls -d ${TMPDIR:-/tmp}/noisefloor_workers_* 2>/dev/null").out, "");
+}
+
+TEST_F(CliTorch, WorkersMeetAtAPlaceAndMustAgree) {
+  const std::string place = "127.0.0.1:" + std::to_string(30'000 + ::getpid() % 10'000);
+  const std::string join = " --workers 2 --worker-timeout 60 --rendezvous " + place;
+  const Outcome good = shell("noisefloor " + train("table.toml", join + " --rank 1", "other") + " > " +
+                             folder_.path("follower") + " &\nnoisefloor " +
+                             train("table.toml", "--json" + join + " --rank 0", "out") + "\ncode=$?\nwait; exit $code");
+  ASSERT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_EQ(Json::parse(good.out)["workers"], 2);
+  EXPECT_NE(testing::read_file(folder_.path("follower")).find("Worker 1 of 2"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("other"))) << "only the first writes";
+  // Less noise at the other: both refuse, before anything is spent.
+  write("quiet.toml", table_toml("steps = 40\nnoise_multiplier = 0.01\n"));
+  const Outcome bad = shell("noisefloor " + train("quiet.toml", join + " --rank 1", "other") + " 2> " +
+                            folder_.path("follower") + " &\nnoisefloor " +
+                            train("table.toml", join + " --rank 0 --key two", "two") + "\ncode=$?\nwait; exit $code");
+  EXPECT_EQ(bad.exit_code, 2) << bad.err;
+  EXPECT_NE(bad.err.find("do not agree"), std::string::npos) << bad.err;
+  EXPECT_NE(testing::read_file(folder_.path("follower")).find("do not agree"), std::string::npos);
+  expect_no_model("two");
+}
+
+// A worker is killed while it trains: the first fails with the reason, publishes nothing, and the budget stays spent.
+TEST_F(CliTorch, AKilledWorkerEndsTheTraining) {
+  write("table.toml", table_toml("steps = 1000000\n"));
+  const Outcome outcome = started(train("table.toml", "--workers 3", "out"), "kill -9 $(pgrep -P $first | head -1)");
+  EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
+  EXPECT_NE(outcome.err.find("a worker is gone"), std::string::npos) << outcome.err;
+  expect_no_model("out");
+  expect_clean_failure(train("table.toml", "--key again", "second"), 3);
+}
+
+TEST_F(CliTorch, OneInterruptStopsAllWorkersAfterTheSameStep) {
+  write("table.toml", table_toml("steps = 1000000\n"));
+  const Outcome outcome = started(train("table.toml", "--json --workers 2", "out"), "kill -TERM $first");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_LT(Json::parse(outcome.out)["steps"], 1000000);
+}
+
+TEST_F(CliTorch, WhatDoesNotFitIsRefused) {
+  const auto refused = [&](const std::string& more, const std::string& named) {
+    const std::string error = expect_clean_failure(train("table.toml", more, "out"), 2);
+    EXPECT_NE(error.find(named), std::string::npos) << error;
+  };
+  refused("--workers 0", "--workers must be 1");
+  refused("--workers 2 --rank 1", "--rendezvous");
+  refused("--rendezvous 127.0.0.1:29500 --rank 0", "--workers");
+  refused("--workers 2 --rendezvous 127.0.0.1:29500 --rank 2", "--rank must be 0 to 1");
+  refused("--workers 2 --rendezvous nowhere --rank 0", "HOST:PORT");
+  std::string fixed = table_toml("steps = 40\nsampler = \"fixed-size\"\n");
+  fixed.replace(fixed.find("delta"), 0, "adjacency = \"replace-one\"\n");
+  write("table.toml", fixed);
+  refused("--workers 2", "uniform subset");
+}
+
+// OpenBLAS is told what the processor can do, unless the user has told it.
+TEST_F(CliTorch, OpenBlasTakesTheKernelsOfTheProcessor) {
+  write("short.toml", toml("short", "kind = \"lstm\"\nwidth = 8", 1));
+  const std::string run = "noisefloor " + train("short.toml", "--replay-seed 1", "out");
+  const Outcome outcome = shell("export OPENBLAS_VERBOSE=2; unset OPENBLAS_CORETYPE; " + run);
+  if (outcome.err.find("Core: ") == std::string::npos) GTEST_SKIP() << "another BLAS, or one that does not say";
+  EXPECT_EQ(outcome.err.find("Core: Prescott"), std::string::npos) << outcome.err;
+  const Outcome told =
+      shell("export OPENBLAS_VERBOSE=2 OPENBLAS_CORETYPE=Nehalem; rm -r " + folder_.path("out") + "; " + run);
+  EXPECT_NE(told.err.find("Core: Nehalem"), std::string::npos) << told.err;
+}
+
+#endif
+
+}  // namespace
+}  // namespace noisefloor
