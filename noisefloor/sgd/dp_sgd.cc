@@ -156,7 +156,7 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
     NF_TRY(const GradientGrid grid, GradientGrid::create(sgd.options_.clip->sensitivity(), size));
     NF_TRY(const NoiseScale sigma, grid.sigma(*sgd.options_.noise));
     NF_TRY(DiscreteGaussian noise, DiscreteGaussian::create(sigma));
-    sgd.lattice_.emplace(grid, std::move(noise), std::vector<std::int64_t>(size), std::vector<std::int64_t>(size));
+    sgd.lattice_ = Lattice{grid, std::move(noise), std::vector<std::int64_t>(size), std::vector<std::int64_t>(size)};
   }
   return sgd;
 }

@@ -168,10 +168,13 @@ TEST_F(CliTorch, WorkersTrainOneModelAndSpendOnce) {
   const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
   EXPECT_EQ(shown.exit_code, 0);
   // The budget is gone: nothing is drawn, and nobody is left behind.
-  const std::string error = expect_clean_failure(train("table.toml", "--workers 2 --key again", "second"), 3);
-  EXPECT_NE(error.find("Nothing was spent"), std::string::npos) << error;
+  const std::string temporary = folder_.path("temporary");
+  const Outcome refused = shell("mkdir '" + temporary + "'; export TMPDIR='" + temporary + "'; noisefloor " +
+                                train("table.toml", "--workers 2 --key again", "second"));
+  EXPECT_EQ(refused.exit_code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("Nothing was spent"), std::string::npos) << refused.err;
   expect_no_model("second");
-  EXPECT_EQ(shell("ls -d ${TMPDIR:-/tmp}/noisefloor_workers_* 2>/dev/null").out, "");
+  EXPECT_TRUE(std::filesystem::is_empty(temporary));
 }
 
 TEST_F(CliTorch, WorkersMeetAtAPlaceAndMustAgree) {
