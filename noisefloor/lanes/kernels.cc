@@ -12,9 +12,10 @@ bool is_supported(InstructionSet set) {
     case InstructionSet::kPortable:
       return true;
     case InstructionSet::kAvx2:
-      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+      return static_cast<bool>(__builtin_cpu_supports("avx2")) && static_cast<bool>(__builtin_cpu_supports("fma"));
     case InstructionSet::kAvx512:
-      return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512dq") != 0;
+      return static_cast<bool>(__builtin_cpu_supports("avx512f")) &&
+             static_cast<bool>(__builtin_cpu_supports("avx512dq"));
   }
   return false;
 }

@@ -9,6 +9,8 @@
 
 namespace noisefloor::lanes {
 
+// NOLINTBEGIN(modernize-avoid-c-arrays): arrays of vectors that compilers keep in registers.
+
 // Set: Floats and Integers, vectors of equally many of them; Unaligned, a vector of floats anywhere; HalfFloats and Doubles,
 // vectors of half as many.
 template <class Set>
@@ -188,7 +190,7 @@ class Loops {
 
   static void weight_gradient(const WeightGradient& g) {
     // As many rows at a time as stay in the first-level cache for all taps of a tile of outputs.
-    constexpr std::size_t kCacheVectors = 24 * 1024 / (W * sizeof(float));
+    constexpr std::size_t kCacheVectors = std::size_t{24} * 1024 / (W * sizeof(float));
     std::size_t rows_at_once = kCacheVectors / (6 * g.grid.columns);
     rows_at_once = rows_at_once == 0 ? 1 : rows_at_once;
     for (std::size_t copy = 0; copy < g.grid.copies; ++copy) {
@@ -538,5 +540,7 @@ class Loops {
                                   cross_entropy,
                                   sum_of_products};
 };
+
+// NOLINTEND(modernize-avoid-c-arrays)
 
 }  // namespace noisefloor::lanes

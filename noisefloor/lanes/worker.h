@@ -64,7 +64,7 @@ class Worker {
   struct Free {
     void operator()(float* memory) const;
   };
-  using Memory = std::unique_ptr<float[], Free>;
+  using Memory = std::unique_ptr<float[], Free>;  // NOLINT(modernize-avoid-c-arrays): sized at run time
 
   // Rows of a Linear layer's inputs and of its outputs' weighted gradients, and the sum of their products so far.
   struct Rows {
