@@ -145,6 +145,7 @@ Scattering::Plane Scattering::filtered(const Plane& spectrum, const std::vector<
                                        std::size_t step) const {
   // Every step-th position in space: frequencies fold onto each other.
   const std::size_t small = side / step;
+  NF_CHECK(small > 0, "a plane larger than the step");
   Plane folded(small * small);
   for (std::size_t y = 0; y < side; ++y) {
     for (std::size_t x = 0; x < side; ++x) {
@@ -158,6 +159,7 @@ Scattering::Plane Scattering::filtered(const Plane& spectrum, const std::vector<
 }
 
 void Scattering::pool(const Plane& spectrum, std::size_t side, std::span<float> out) const {
+  NF_CHECK(side_ > 0, "a padded image");
   const std::size_t step = 4 * side / side_;
   const Plane small = filtered(spectrum, side == side_ ? low_pass_ : low_pass_half_, side, step);
   const std::size_t low = side_ / 4;

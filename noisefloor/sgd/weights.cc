@@ -57,7 +57,8 @@ std::vector<float> initial_weights(const lanes::Program& program, BitStream& str
     }
     if (!operation.group) continue;
     const std::size_t units = program.tensors()[operation.out].shape.channels;
-    const double bound = 1 / std::sqrt(static_cast<double>(operation.weight_count / units));
+    const std::size_t inputs = operation.weight_count / units;
+    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
     for (std::size_t i = 0; i < operation.weight_count + operation.bias_count; ++i) {
       first[i] = static_cast<float>(bound * (std::ldexp(static_cast<double>(stream.next_u32()), -31) - 1));
     }
