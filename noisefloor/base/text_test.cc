@@ -37,5 +37,12 @@ TEST(Text, ErrorsAreOneShortLineWhateverTheText) {
   EXPECT_EQ(message, "--epsilon must be a finite number; got 'a?b?'");
 }
 
+TEST(SplitList, AtEveryComma) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(split_list("a,bc,d"), (Parts{"a", "bc", "d"}));
+  EXPECT_EQ(split_list(",a,"), (Parts{"", "a", ""}));
+  EXPECT_EQ(split_list(""), Parts{""});
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -122,11 +122,10 @@ Result<std::vector<PlanItem>> read_plan(const std::string& path) {
 
 Result<std::vector<double>> read_orders(const std::string& text) {
   std::vector<double> orders;
-  for (std::size_t from = 0; from <= text.size() && !text.empty();) {
-    const std::size_t end = std::min(text.find(',', from), text.size());
-    NF_TRY(const double order, number("--orders", text.substr(from, end - from)));
+  if (text.empty()) return orders;
+  for (const std::string_view part : split_list(text)) {
+    NF_TRY(const double order, parse_number("--orders", part));
     orders.push_back(order);
-    from = end + 1;
   }
   return orders;
 }

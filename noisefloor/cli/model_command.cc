@@ -41,14 +41,13 @@ void declare_model(CLI::App& command, ModelOptions& o) {
 Result<Report> run_evaluate(const ModelOptions& o) {
   NF_TRY(const TrainingFile file, read_training_file(o.file));
   NF_TRY(const std::size_t threads, parse_threads(o.threads));
-  NF_TRY(const TrainingExamples examples, read_examples(file, threads));
-  if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
-  NF_TRY(const std::unique_ptr<TrainableModel> model, bind_model(file.training, *examples.test, threads));
+  NF_TRY(const Dataset test, read_test_examples(file, threads));
+  NF_TRY(const std::unique_ptr<TrainableModel> model, bind_model(file.training, test, threads));
   const std::string path = o.model_path(file.training);
   NF_TRY(const std::vector<float> weights, load_weights(path, *model));
   Report report(fmt::format("{} on its test data", path));
   report.set("model", path);
-  report_quality(report, "test", *model, weights, *examples.test);
+  report_quality(report, "test", *model, weights, test);
   return report;
 }
 

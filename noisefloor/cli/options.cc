@@ -90,10 +90,7 @@ Result<std::int64_t> parse_private_integer(std::string_view what, const std::str
 
 Result<NamedNumbers> parse_named_numbers(std::string_view what, const std::string& text) {
   NamedNumbers parsed;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string_view part = std::string_view(text).substr(begin, end - begin);
+  for (const std::string_view part : split_list(text)) {
     const std::size_t equals = part.rfind('=');
     const std::string_view number = equals == std::string_view::npos ? part : part.substr(equals + 1);
     const std::optional<double> value = parse_finite(number);
@@ -104,7 +101,6 @@ Result<NamedNumbers> parse_named_numbers(std::string_view what, const std::strin
     parsed.numbers.push_back(*value);
     parsed.names.push_back(equals == std::string_view::npos ? std::to_string(parsed.numbers.size() - 1)
                                                             : std::string(part.substr(0, equals)));
-    begin = end + 1;
   }
   return parsed;
 }

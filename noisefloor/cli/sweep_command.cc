@@ -46,11 +46,7 @@ struct Run {
 // Growing, without repeats; infinite is "inf".
 Result<std::vector<double>> parse_epsilons(const std::string& text) {
   std::vector<double> epsilons;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view item : split_list(text)) {
     if (item == "inf") {
       epsilons.push_back(kInfinity);
       continue;
@@ -182,8 +178,7 @@ Result<Report> run_sweep(const SweepOptions& o) {
   const auto private_runs = static_cast<std::size_t>(
       std::count_if(epsilons.begin(), epsilons.end(), [](double epsilon) { return std::isfinite(epsilon); }));
   if (!seed) NF_TRY_VOID(expect_affordable(epsilons, training.privacy));
-  const Delta delta = training.privacy.target_delta;
-  NF_TRY(const Delta each, seed ? Result<Delta>(delta) : delta_of_run(training.privacy, private_runs));
+  NF_TRY(const Delta each, delta_of_run(training.privacy, seed ? 0 : private_runs));
   NF_TRY(const TrainingExamples examples, read_examples(file, threads));
   if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
   for (const std::string& warning : file.warnings) fmt::print(stderr, "warning: {}\n", warning);
@@ -193,9 +188,9 @@ Result<Report> run_sweep(const SweepOptions& o) {
     NF_TRY_VOID(ensure_budget(*opened.ledger, training.privacy));
   }
   const std::filesystem::path folder = o.output.empty() ? training.name + "-sweep" : o.output;
+  NF_TRY(TrainingSession session, begin_session(file, examples, threads));
   std::vector<Run> runs;
   for (const double epsilon : epsilons) {
-    NF_TRY(TrainingSession session, begin_session(file, examples, threads));
     Noise noise;
     if (std::isfinite(epsilon)) {
       NF_TRY(const Epsilon target, Epsilon::make(epsilon));

@@ -90,7 +90,7 @@ Json clip_json(const ClipRule::Kind& clip) {
   return {{"clipping", "per-layer"}, {"norms", norms}};
 }
 
-// What decides how the training goes, but for its data: for the ledger's record, and for a checkpoint to be of.
+// For the ledger's record; and what a checkpoint is of, beside the descent.
 std::string configuration_of(const TrainingSession& session, const RunRequest& request) {
   const TrainingDescent& descent = session.training().descent;
   Json json{{"model", session.training().model.name},
@@ -99,13 +99,13 @@ std::string configuration_of(const TrainingSession& session, const RunRequest& r
             {"batch_size", descent.batch_size.value()},
             {"steps", session.steps.value()},
             {"noise", request.noise.multiplier ? (descent.discrete_noise ? "discrete" : "gaussian") : "none"},
-            {"optimizer", static_cast<int>(descent.optimizer.kind)},
+            {"optimizer", name_of(descent.optimizer.kind)},
             {"momentum", descent.optimizer.momentum},
             {"betas", {descent.optimizer.beta1, descent.optimizer.beta2}},
             {"alpha", descent.optimizer.alpha},
             {"weight_decay", descent.optimizer.weight_decay},
             {"learning_rate", descent.learning_rate.initial},
-            {"schedule", static_cast<int>(descent.learning_rate.decay)},
+            {"schedule", name_of(descent.learning_rate.decay)},
             {"decay", descent.learning_rate.beta},
             {"warm_up", descent.learning_rate.warm_up},
             {"averaging", descent.averaging},
@@ -114,7 +114,11 @@ std::string configuration_of(const TrainingSession& session, const RunRequest& r
             {"mirror", descent.augmentation.mirror}};
   if (request.noise.multiplier) json["noise_multiplier"] = request.noise.multiplier->value();
   if (descent.clip) json["clip"] = clip_json(*descent.clip);
-  if (descent.adaptive) json["adaptive_quantile"] = descent.adaptive->quantile;
+  if (descent.adaptive) {
+    json["adaptive"] = {{"quantile", descent.adaptive->quantile},
+                        {"rate", descent.adaptive->rate},
+                        {"count_noise_share", descent.adaptive->count_noise_share}};
+  }
   if (request.replay_seed) json["replay_seed"] = *request.replay_seed;
   return json.dump();
 }

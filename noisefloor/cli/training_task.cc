@@ -66,6 +66,10 @@ Result<Dataset> features_of(const Training& training, Result<Dataset> data, std:
   return scattered(data.value(), threads);
 }
 
+Result<Split> split_of(const TrainingData& data, const Dataset& all) {
+  return split_by_fraction(all.rows, data.validation_fraction, data.test_fraction, data.split_seed);
+}
+
 lanes::Shape shape_of(const Dataset& data) {
   if (data.shape.size() == 3) return {data.shape[0], data.shape[1], data.shape[2]};
   return {data.width(), 1, 1};
@@ -108,26 +112,30 @@ Result<TrainingFile> read_training_file(const std::string& path) {
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
+  NF_TRY(const Dataset all, features_of(file.training, read_file_of(file, data.train), threads));
+  NF_TRY(const Split split, split_of(data, all));
   TrainingExamples examples;
-  NF_TRY(examples.train, features_of(file.training, read_file_of(file, data.train), threads));
-  if (data.test) {
-    NF_TRY(Dataset test, features_of(file.training, read_file_of(file, *data.test), threads));
-    examples.test = std::move(test);
+  NF_TRY(examples.train, all.take(split.train));
+  if (!split.validation.empty()) {
+    NF_TRY(examples.validation, all.take(split.validation));
   }
-  if (data.test_fraction > 0 || data.validation_fraction > 0) {
-    NF_TRY(const Split split,
-           split_by_fraction(examples.train.rows, data.validation_fraction, data.test_fraction, data.split_seed));
-    if (!split.validation.empty()) {
-      NF_TRY(Dataset part, examples.train.take(split.validation));
-      examples.validation = std::move(part);
-    }
-    if (!split.test.empty()) {
-      NF_TRY(Dataset part, examples.train.take(split.test));
-      examples.test = std::move(part);
-    }
-    NF_TRY(examples.train, examples.train.take(split.train));
+  if (data.test) {
+    NF_TRY(examples.test, features_of(file.training, read_file_of(file, *data.test), threads));
+  } else if (!split.test.empty()) {
+    NF_TRY(examples.test, all.take(split.test));
   }
   return examples;
+}
+
+Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
+  const TrainingData& data = file.training.data;
+  if (data.test) return features_of(file.training, read_file_of(file, *data.test), threads);
+  NF_TRY(const Dataset all, read_file_of(file, data.train));
+  NF_TRY(const Split split, split_of(data, all));
+  if (split.test.empty()) {
+    return invalid_argument("there are no test data: give test or test_fraction under [data]");
+  }
+  return features_of(file.training, all.take(split.test), threads);
 }
 
 Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads) {

@@ -36,7 +36,7 @@ using Names = std::array<std::pair<std::string_view, E>, N>;
 
 // Enumerations of other folders bring their own names.
 template <class E, class... Values>
-auto names_of(Values... values) {
+constexpr auto names_of(Values... values) {
   return Names<E, sizeof...(values)>{{{name_of(values), values}...}};
 }
 

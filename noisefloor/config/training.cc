@@ -37,15 +37,10 @@ constexpr Names<Clipping, 4> kClippings{{{"flat", Clipping::kFlat},
                                          {"per-layer", Clipping::kPerLayer},
                                          {"automatic", Clipping::kAutomatic},
                                          {"adaptive", Clipping::kAdaptive}}};
-constexpr Names<OptimizerKind, 5> kOptimizers{{{"sgd", OptimizerKind::kSgd},
-                                               {"adam", OptimizerKind::kAdam},
-                                               {"adamw", OptimizerKind::kAdamW},
-                                               {"adagrad", OptimizerKind::kAdagrad},
-                                               {"rmsprop", OptimizerKind::kRmsProp}}};
-constexpr Names<RateDecay, 4> kSchedules{{{"constant", RateDecay::kConstant},
-                                          {"cosine", RateDecay::kCosine},
-                                          {"inverse", RateDecay::kInverse},
-                                          {"inverse-root", RateDecay::kInverseRoot}}};
+constexpr auto kOptimizers = names_of<OptimizerKind>(OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW,
+                                                     OptimizerKind::kAdagrad, OptimizerKind::kRmsProp);
+constexpr auto kSchedules =
+    names_of<RateDecay>(RateDecay::kConstant, RateDecay::kCosine, RateDecay::kInverse, RateDecay::kInverseRoot);
 
 // --- [budget] ------------------------------------------------------------------------------------------------------------
 

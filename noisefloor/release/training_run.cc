@@ -41,8 +41,8 @@ TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, std::ui
 
 // What a checkpoint is of: all that decides how the training goes on.
 std::string digest_of(const TrainingPlan& plan, const DpSgd& sgd) {
-  return to_hex(
-      blake2b(fmt::format("{}\n{}\n{}", plan.name, to_json(statement_of(plan, sgd, plan.steps)), plan.configuration)));
+  return to_hex(blake2b(fmt::format("{}\n{}\n{}\n{}", plan.name, to_json(statement_of(plan, sgd, plan.steps)),
+                                    sgd.description(), plan.configuration)));
 }
 
 // Steps until the plan is done, or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.

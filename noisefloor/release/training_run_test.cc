@@ -42,11 +42,11 @@ class TrainingRunTest : public ::testing::Test {
     expect_good(ledger_->create_budget(testing::terms("b", 5, 1e-3, Rule::kBasic)));
   }
 
-  DpSgd descent(std::optional<double> noise = 2.0) {
+  DpSgd descent(std::optional<double> noise = 2.0, double rate = 0.5) {
     DpSgd::Options options;
     if (noise) options.noise = NoiseMultiplier::make(*noise).value();
     options.clip = value_of(ClipRule::create(FlatClip{ClipNorm::of(1.0)}));
-    options.learning_rate = {.initial = 0.5};
+    options.learning_rate = {.initial = rate};
     return value_of(DpSgd::create(options,
                                   value_of(BatchSampler::poisson(Rows::of(100), Rows::of(10), Adjacency::kAddRemove)),
                                   source_, {0, 0, 0}));
@@ -258,6 +258,7 @@ TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
   again.key = "again";
   again.from = saved;
   refused(again, descent(3.0), "other settings");
+  refused(again, descent(2.0, 0.4), "other settings");
   TrainingPlan longer = again;
   longer.steps = Steps::of(7);
   refused(longer, descent(), "other settings");

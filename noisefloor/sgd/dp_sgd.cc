@@ -63,7 +63,7 @@ float float_up(double value) {
   return static_cast<double>(nearest) < value ? std::nextafter(nearest, HUGE_VALF) : nearest;
 }
 
-std::string description(const ClipRule& rule) {
+std::string describe(const ClipRule& rule) {
   return std::visit(Overloaded{[](const FlatClip& clip) { return fmt::format("flat {}", clip.norm.value()); },
                                [](const GroupClip& clip) {
                                  std::string text = "group";
@@ -86,30 +86,30 @@ std::string bytes_of(const DpSgd::State& state) {
   return bytes;
 }
 
-// Everything on which workers must agree: the same text for the same descent alone.
-std::string description(const DpSgd::Options& options, const BatchSampler& sampler, std::size_t parameters) {
+std::string describe(const DpSgd::Options& options, const BatchSampler& sampler, std::size_t parameters) {
   std::string text = fmt::format("{} parameters; {} of {} rows, {}", parameters, sampler.expected_batch().value(),
                                  sampler.rows().value(), name_of(sampler.adjacency()));
   text += options.noise ? fmt::format("; noise {}", options.noise->value()) : "; no noise";
   if (options.discrete) text += ", discrete";
-  text += "; clip " + (options.clip ? description(*options.clip) : "none");
+  text += "; clip " + (options.clip ? describe(*options.clip) : "none");
   if (options.adaptive) {
     text += fmt::format("; adaptive {} {} {}", options.adaptive->quantile, options.adaptive->rate,
                         options.adaptive->count_noise_share);
   }
   const Optimizer::Options& o = options.optimizer;
-  text += fmt::format("; optimizer {} {} {} {} {} {} {}", static_cast<int>(o.kind), o.momentum, o.beta1, o.beta2,
-                      o.alpha, o.epsilon, o.weight_decay);
+  text += fmt::format("; optimizer {} {} {} {} {} {} {}", name_of(o.kind), o.momentum, o.beta1, o.beta2, o.alpha,
+                      o.epsilon, o.weight_decay);
   const LearningRate::Options& r = options.learning_rate;
-  return text + fmt::format("; rate {} {} {} {} {}; averaging {}", static_cast<int>(r.decay), r.initial, r.beta,
-                            r.warm_up, r.steps, options.averaging);
+  return text + fmt::format("; rate {} {} {} {} {}; averaging {}", name_of(r.decay), r.initial, r.beta, r.warm_up,
+                            r.steps, options.averaging);
 }
 
 }  // namespace
 
-DpSgd::DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
-             std::vector<float> initial, WorkerGroup* group)
+DpSgd::DpSgd(Options options, std::string description, BatchSampler sampler, GradientSource& source,
+             Optimizer optimizer, LearningRate rate, std::vector<float> initial, WorkerGroup* group)
     : options_(std::move(options)),
+      description_(std::move(description)),
       sampler_(std::move(sampler)),
       source_(&source),
       group_(group),
@@ -140,17 +140,19 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
   }
   NF_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, initial.size()));
   NF_TRY(const LearningRate rate, LearningRate::create(options.learning_rate));
+  std::string text = describe(options, sampler, initial.size());
   if (group != nullptr) {
     if (options.discrete && group->size() > 1) {
       return invalid_argument(
           "several workers cannot share discrete noise: a sum of such noise has another law, and is not exact in "
           "floating-point. Train with one worker, or without discrete noise");
     }
-    NF_TRY_VOID(expect_agreement(*group, "the training", description(options, sampler, initial.size())));
+    NF_TRY_VOID(expect_agreement(*group, "the training", text));
     NF_TRY(sampler, sampler.shard(group->rank(), group->size()));
     NF_TRY_VOID(broadcast(*group, initial));
   }
-  DpSgd sgd(std::move(options), std::move(sampler), source, std::move(optimizer), rate, std::move(initial), group);
+  DpSgd sgd(std::move(options), std::move(text), std::move(sampler), source, std::move(optimizer), rate,
+            std::move(initial), group);
   if (sgd.options_.discrete) {
     const std::size_t size = sgd.parameters_.size();
     NF_TRY(const GradientGrid grid, GradientGrid::create(sgd.options_.clip->sensitivity(), size));

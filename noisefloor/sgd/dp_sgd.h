@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
@@ -92,6 +93,8 @@ class DpSgd {
   [[nodiscard]] const BatchSampler& sampler() const { return sampler_; }
   [[nodiscard]] double clip_norm() const;  // the present one; 0 without clipping
   [[nodiscard]] bool replayed() const { return replayed_; }
+  // Everything that decides its steps but data, model and randomness; the same text for the same descent alone.
+  [[nodiscard]] const std::string& description() const { return description_; }
 
   // What each step is. Non-private without noise, without clipping, or when replayed.
   [[nodiscard]] DpEvent event_of_step() const;
@@ -102,8 +105,8 @@ class DpSgd {
                                                      const ClipRule& clip, bool discrete, std::size_t parameters);
 
  private:
-  DpSgd(Options options, BatchSampler sampler, GradientSource& source, Optimizer optimizer, LearningRate rate,
-        std::vector<float> initial, WorkerGroup* group);
+  DpSgd(Options options, std::string description, BatchSampler sampler, GradientSource& source, Optimizer optimizer,
+        LearningRate rate, std::vector<float> initial, WorkerGroup* group);
 
   Result<void> step(BitStream& stream);
   // sum_ = the sum over these rows, with noise. Returns how many norms were within the bound (0 with discrete noise).
@@ -129,6 +132,7 @@ class DpSgd {
   };
 
   Options options_;
+  std::string description_;
   BatchSampler sampler_;
   GradientSource* source_;
   std::optional<Lattice> lattice_;

@@ -4,9 +4,11 @@
 // Thread safety: none.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "noisefloor/base/result.h"
@@ -14,6 +16,12 @@
 namespace noisefloor {
 
 enum class OptimizerKind : std::uint8_t { kSgd, kAdam, kAdamW, kAdagrad, kRmsProp };
+
+// As users write it.
+[[nodiscard]] constexpr std::string_view name_of(OptimizerKind kind) {
+  constexpr std::array<std::string_view, 5> kNames{"sgd", "adam", "adamw", "adagrad", "rmsprop"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
 
 class Optimizer {
  public:

@@ -1,6 +1,7 @@
 #include "noisefloor/sgd/safetensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -66,6 +67,29 @@ const NamedTensor* TensorFile::find(std::string_view name) const {
   const auto found =
       std::find_if(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) { return tensor.name == name; });
   return found == tensors.end() ? nullptr : &*found;
+}
+
+Result<void> expect_tensors(const TensorFile& file, std::span<const WantedTensor> wanted) {
+  for (const WantedTensor& one : wanted) {
+    const NamedTensor* tensor = file.find(one.name);
+    if (tensor == nullptr) {
+      if (one.may_lack) continue;
+      return input_data_error(fmt::format("the file of weights has no tensor {}, which the model has", one.name));
+    }
+    if (tensor->shape != one.shape) {
+      return input_data_error(fmt::format("tensor {} of the file of weights is {}; the model's is {}", one.name,
+                                          fmt::join(tensor->shape, " x "), fmt::join(one.shape, " x ")));
+    }
+  }
+  for (const NamedTensor& tensor : file.tensors) {
+    const bool known =
+        std::any_of(wanted.begin(), wanted.end(), [&](const WantedTensor& one) { return one.name == tensor.name; });
+    if (!known) {
+      return input_data_error(
+          fmt::format("the file of weights has a tensor {}, which the model has not", shown(tensor.name)));
+    }
+  }
+  return success();
 }
 
 std::string to_safetensors(const TensorFile& file) {

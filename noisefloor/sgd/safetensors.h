@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,15 @@ struct TensorFile {
 
   [[nodiscard]] const NamedTensor* find(std::string_view name) const;
 };
+
+struct WantedTensor {
+  std::string name;
+  std::vector<std::size_t> shape;
+  bool may_lack = false;
+};
+
+// kInputData if a tensor is missing, left over, or of another shape.
+[[nodiscard]] Result<void> expect_tensors(const TensorFile& file, std::span<const WantedTensor> wanted);
 
 // Requires: different names, and as many values as the shape says (checked).
 [[nodiscard]] std::string to_safetensors(const TensorFile& file);

@@ -1,7 +1,10 @@
 // Learning rates over the steps of a run.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "noisefloor/base/result.h"
 
@@ -13,6 +16,12 @@ enum class RateDecay : std::uint8_t {
   kInverse,      // η₀/(1 + βt)
   kInverseRoot,  // η₀/(1 + β√t)
 };
+
+// As users write it.
+[[nodiscard]] constexpr std::string_view name_of(RateDecay decay) {
+  constexpr std::array<std::string_view, 4> kNames{"constant", "cosine", "inverse", "inverse-root"};
+  return kNames[static_cast<std::size_t>(decay)];
+}
 
 class LearningRate {
  public:

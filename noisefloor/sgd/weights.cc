@@ -1,13 +1,11 @@
 #include "noisefloor/sgd/weights.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "noisefloor/base/check.h"
-#include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
@@ -77,24 +75,14 @@ std::vector<NamedTensor> name_weights(const lanes::Program& program, std::span<c
 }
 
 Result<std::vector<float>> take_weights(const lanes::Program& program, const TensorFile& file) {
+  const std::vector<Place> all = places(program);
+  std::vector<WantedTensor> wanted;
+  for (const Place& place : all) wanted.push_back({place.name, place.shape});
+  NF_TRY_VOID(expect_tensors(file, wanted));
   std::vector<float> weights(program.parameters());
-  const std::vector<Place> wanted = places(program);
-  for (const Place& place : wanted) {
+  for (const Place& place : all) {
     const NamedTensor* tensor = file.find(place.name);
-    if (tensor == nullptr)
-      return input_data_error(fmt::format("the file of weights has no tensor {}, which the model has", place.name));
-    if (tensor->shape != place.shape) {
-      return input_data_error(fmt::format("tensor {} of the file of weights is {}; the model's is {}", place.name,
-                                          fmt::join(tensor->shape, " x "), fmt::join(place.shape, " x ")));
-    }
     std::copy(tensor->values.begin(), tensor->values.end(), weights.begin() + static_cast<std::ptrdiff_t>(place.first));
-  }
-  for (const NamedTensor& tensor : file.tensors) {
-    const bool known =
-        std::any_of(wanted.begin(), wanted.end(), [&](const Place& place) { return place.name == tensor.name; });
-    if (!known)
-      return input_data_error(
-          fmt::format("the file of weights has a tensor {}, which the model has not", shown(tensor.name)));
   }
   return weights;
 }

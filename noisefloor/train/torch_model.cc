@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "noisefloor/base/check.h"
-#include "noisefloor/base/text.h"
 #include "noisefloor/train/build_network.h"
 #include "noisefloor/train/tape_source.h"
 
@@ -181,29 +180,15 @@ class TorchModel final : public TrainableModel {
 
   // Adapters may be missing from a file all together: it is of the model before it was adapted.
   [[nodiscard]] Result<void> expect_fit(const TensorFile& file) const {
-    const auto parameters = module_->named_parameters();
     const auto is_adapter = [](const std::string& name) { return name.find(".lora_") != std::string::npos; };
     const bool adapted = std::any_of(file.tensors.begin(), file.tensors.end(),
                                      [&](const NamedTensor& tensor) { return is_adapter(tensor.name); });
-    for (const auto& item : parameters) {
-      const NamedTensor* tensor = file.find(item.key());
-      if (tensor == nullptr) {
-        if (is_adapter(item.key()) && !adapted) continue;
-        return input_data_error(fmt::format("the file of weights has no tensor {}, which the model has", item.key()));
-      }
-      if (!std::equal(tensor->shape.begin(), tensor->shape.end(), item.value().sizes().begin(),
-                      item.value().sizes().end(),
-                      [](std::size_t a, std::int64_t b) { return static_cast<std::int64_t>(a) == b; })) {
-        return input_data_error(fmt::format("tensor {} of the file of weights is {}; the model's is {}", item.key(),
-                                            fmt::join(tensor->shape, " x "), fmt::join(item.value().sizes(), " x ")));
-      }
+    std::vector<WantedTensor> wanted;
+    for (const auto& item : module_->named_parameters()) {
+      const auto sizes = item.value().sizes();
+      wanted.push_back({item.key(), {sizes.begin(), sizes.end()}, is_adapter(item.key()) && !adapted});
     }
-    for (const NamedTensor& tensor : file.tensors) {
-      if (parameters.contains(tensor.name)) continue;
-      return input_data_error(
-          fmt::format("the file of weights has a tensor {}, which the model has not", shown(tensor.name)));
-    }
-    return success();
+    return expect_tensors(file, wanted);
   }
 
   template <class Use>

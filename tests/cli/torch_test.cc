@@ -10,6 +10,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
+#include "toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -18,6 +19,8 @@ using testing::expect_clean_failure;
 using testing::noisefloor_run;
 using testing::Outcome;
 using testing::shell;
+using testing::toy_table;
+using testing::toy_toml;
 using Json = nlohmann::json;
 
 class CliTorch : public ::testing::Test {
@@ -29,14 +32,8 @@ class CliTorch : public ::testing::Test {
     write("alphabet.txt", "abcdefghijklmnopqrstuvwxyz .?\n");
     write("lstm.toml", toml("lstm", "kind = \"lstm\"\nwidth = 32"));
     write("transformer.toml", toml("transformer", "kind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 1"));
-    std::string table = "x,y,kind\n";
-    for (int i = 0; i < 2000; ++i) {
-      const double x = std::sin(i * 12.9898);
-      const double y = std::sin(i * 78.233 + 1);
-      table += std::to_string(x) + "," + std::to_string(y) + "," + (x + y > 0 ? "yes" : "no") + "\n";
-    }
-    write("data.csv", table);
-    write("table.toml", table_toml());
+    write("data.csv", toy_table());
+    write("table.toml", toy_toml());
   }
 
   static std::string toml(const std::string& name, const std::string& model, int steps = 60) {
@@ -62,33 +59,6 @@ optimizer = "adam"
 learning_rate = 0.02
 steps = )" +
            std::to_string(steps) + "\n";
-  }
-  static std::string table_toml(const std::string& more = "") {
-    return R"(name = "toy"
-[budget]
-epsilon = 2.0
-delta = 1e-5
-[data]
-format = "csv"
-train = "data.csv"
-test_fraction = 0.2
-label = "kind"
-classes = ["no", "yes"]
-[[data.column]]
-name = "x"
-lower = -1
-upper = 1
-[[data.column]]
-name = "y"
-lower = -1
-upper = 1
-[model]
-kind = "logistic"
-[training]
-batch_size = 200
-clip_norm = 1.0
-learning_rate = 2.0
-)" + (more.empty() ? "steps = 40\n" : more);
   }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
@@ -188,7 +158,7 @@ TEST_F(CliTorch, WorkersMeetAtAPlaceAndMustAgree) {
   EXPECT_NE(testing::read_file(folder_.path("follower")).find("Worker 1 of 2"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(folder_.path("other"))) << "only the first writes";
   // Less noise at the other: both refuse, before anything is spent.
-  write("quiet.toml", table_toml("steps = 40\nnoise_multiplier = 0.01\n"));
+  write("quiet.toml", toy_toml("steps = 40\nnoise_multiplier = 0.01\n"));
   const Outcome bad = shell("noisefloor " + train("quiet.toml", join + " --rank 1", "other") + " 2> " +
                             folder_.path("follower") + " &\nnoisefloor " +
                             train("table.toml", join + " --rank 0 --key two", "two") + "\ncode=$?\nwait; exit $code");
@@ -200,7 +170,7 @@ TEST_F(CliTorch, WorkersMeetAtAPlaceAndMustAgree) {
 
 // A worker is killed while it trains: the first fails with the reason, publishes nothing, and the budget stays spent.
 TEST_F(CliTorch, AKilledWorkerEndsTheTraining) {
-  write("table.toml", table_toml("steps = 1000000\n"));
+  write("table.toml", toy_toml("steps = 1000000\n"));
   const Outcome outcome = started(train("table.toml", "--workers 3", "out"), "kill -9 $(pgrep -P $first | head -1)");
   EXPECT_EQ(outcome.exit_code, 7) << outcome.err;
   EXPECT_NE(outcome.err.find("a worker is gone"), std::string::npos) << outcome.err;
@@ -209,7 +179,7 @@ TEST_F(CliTorch, AKilledWorkerEndsTheTraining) {
 }
 
 TEST_F(CliTorch, OneInterruptStopsAllWorkersAfterTheSameStep) {
-  write("table.toml", table_toml("steps = 1000000\n"));
+  write("table.toml", toy_toml("steps = 1000000\n"));
   const Outcome outcome = started(train("table.toml", "--json --workers 2", "out"), "kill -TERM $first");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_LT(Json::parse(outcome.out)["steps"], 1000000);
@@ -225,7 +195,7 @@ TEST_F(CliTorch, WhatDoesNotFitIsRefused) {
   refused("--rendezvous 127.0.0.1:29500 --rank 0", "--workers");
   refused("--workers 2 --rendezvous 127.0.0.1:29500 --rank 2", "--rank must be 0 to 1");
   refused("--workers 2 --rendezvous nowhere --rank 0", "HOST:PORT");
-  std::string fixed = table_toml("steps = 40\nsampler = \"fixed-size\"\n");
+  std::string fixed = toy_toml("steps = 40\nsampler = \"fixed-size\"\n");
   fixed.replace(fixed.find("delta"), 0, "adjacency = \"replace-one\"\n");
   write("table.toml", fixed);
   refused("--workers 2", "uniform subset");

@@ -2,15 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
+#include "toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -18,6 +17,8 @@ namespace {
 using testing::expect_clean_failure;
 using testing::noisefloor_run;
 using testing::Outcome;
+using testing::toy_table;
+using testing::toy_toml;
 using Json = nlohmann::json;
 
 void expect_refused(const std::string& arguments, int code, const std::string& named) {
@@ -29,52 +30,12 @@ void expect_refused(const std::string& arguments, int code, const std::string& n
 class CliTrain : public ::testing::Test {
  protected:
   CliTrain() {
-    std::ofstream table(folder_.path("data.csv"));
-    table << "x,y,kind\n";
-    for (int i = 0; i < 2000; ++i) {
-      const double x = std::sin(i * 12.9898);
-      const double y = std::sin(i * 78.233 + 1);
-      table << x << ',' << y << ',' << (x + y > 0 ? "yes" : "no") << '\n';
-    }
-    write("train.toml", toml());
-  }
-
-  static std::string toml() {
-    return R"(name = "toy"
-[budget]
-epsilon = 2.0
-delta = 1e-5
-[data]
-format = "csv"
-train = "data.csv"
-test_fraction = 0.2
-label = "kind"
-classes = ["no", "yes"]
-[[data.column]]
-name = "x"
-lower = -1
-upper = 1
-[[data.column]]
-name = "y"
-lower = -1
-upper = 1
-[model]
-kind = "logistic"
-[training]
-batch_size = 200
-steps = 40
-clip_norm = 1.0
-learning_rate = 2.0
-)";
+    write("data.csv", toy_table());
+    write("train.toml", toy_toml());
   }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
-  [[nodiscard]] std::string read(const std::string& name) const {
-    std::ifstream file(folder_.path(name));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
+  [[nodiscard]] std::string read(const std::string& name) const { return testing::read_file(folder_.path(name)); }
   [[nodiscard]] std::string train(const std::string& more, const std::string& output) const {
     return "train " + folder_.path("train.toml") + " --ledger " + folder_.path("ledger") + " --output " +
            folder_.path(output) + " " + more;
@@ -125,7 +86,7 @@ TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
 
 TEST_F(CliTrain, WithoutPrivacyItSaysSoAndSpendsNothing) {
   for (const std::string& change : {std::string("--replay-seed 7"), std::string()}) {
-    if (change.empty()) write("train.toml", toml() + "noise = \"none\"\n");
+    if (change.empty()) write("train.toml", toy_toml() + "noise = \"none\"\n");
     const std::string output = change.empty() ? "plain" : "replayed";
     const Outcome outcome = noisefloor_run(train("--quiet " + change, output));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -144,7 +105,7 @@ TEST_F(CliTrain, AReplayRepeatsItself) {
 }
 
 TEST_F(CliTrain, DiscreteNoiseIsCertifiedToo) {
-  write("train.toml", toml() + "noise = \"discrete\"\n");
+  write("train.toml", toy_toml() + "noise = \"discrete\"\n");
   const Outcome outcome = noisefloor_run(train("--json --quiet", "out"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);
@@ -155,7 +116,7 @@ TEST_F(CliTrain, DiscreteNoiseIsCertifiedToo) {
 }
 
 TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
-  std::string text = toml();
+  std::string text = toy_toml();
   text.replace(text.find("steps = 40"), 10, "steps = 60000");
   write("train.toml", text);
   const std::string options = "--quiet --noise-multiplier 2000 --delta 1e-6 --threads 1 --checkpoint-every 0.05";
@@ -230,7 +191,7 @@ TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
 
 TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   const auto refused = [&](const std::string& from, const std::string& to, int code, const std::string& named) {
-    std::string text = toml();
+    std::string text = toy_toml();
     if (const std::size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
     write("train.toml", text);
     expect_refused(train("--quiet", "bad"), code, named);
@@ -245,7 +206,7 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   refused("name = \"x\"", "name = \"z\"", 4, "z");
   refused("clip_norm = 1.0", "", 2, "clip_norm");
   refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
-  write("train.toml", toml());
+  write("train.toml", toy_toml());
   expect_refused(train("--quiet --epsilon -1", "bad"), 2, "epsilon");
   expect_refused(train("--quiet --threads 0", "bad"), 2, "--threads");
   write("data.csv", "x,y,kind\n0.1,987nan,yes\n");
