@@ -1,0 +1,317 @@
+#include "noisefloor/plan/closed_form.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "noisefloor/plan/search.h"
+
+namespace noisefloor {
+
+namespace proactive {
+namespace {
+
+constexpr double kE = std::numbers::e;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// More than all rounding errors of a formula here.
+constexpr double kUp = 1 + 1e-12;
+
+}  // namespace
+
+double h(double sigma) {
+  const double x = kE / sigma;
+  const double root = 1 / (std::sqrt(1 + x * x) + x);  // √(1 + x²) − x, without cancellation
+  return root * root;
+}
+
+double g(double sigma) { return std::min(1 / (kE * sigma), h(sigma)); }
+
+double gamma_bound(double sigma, double alpha) {
+  const double root = std::sqrt(alpha);
+  const double rest = sigma * (1 - alpha) - 2 * kE * root;
+  if (!(alpha < 1) || !(rest > 0)) return kInfinity;
+  const double near = sigma / ((1 - root) * (1 - root));
+  const double far = kE * kE * kE / (sigma * rest);
+  return kUp * (2 + 16 * alpha * (near + far) * std::exp(3 / (sigma * sigma))) / (1 - alpha);
+}
+
+double gamma(double sigma, double epsilon_per_epoch) {
+  const auto enough = [&](double gamma) { return gamma >= gamma_bound(sigma, epsilon_per_epoch / gamma); };
+  double upper = 2;
+  while (!enough(upper)) {
+    upper *= 2;
+    if (upper > 1e300) return kInfinity;
+  }
+  double lower = upper / 2;
+  while (upper - lower > 1e-14 * upper) {
+    const double middle = lower + (upper - lower) / 2;
+    (enough(middle) ? upper : lower) = middle;
+  }
+  return upper;
+}
+
+double gamma_once(double sigma, double epsilon_per_epoch) { return gamma_bound(sigma, epsilon_per_epoch / 2); }
+
+double sigma_for(double epsilon, double delta) { return std::sqrt(2 * (epsilon - std::log(delta)) / epsilon); }
+
+double epsilon_for(double sigma, double delta) {
+  if (!(sigma * sigma > 2)) return kInfinity;
+  return -2 * std::log(delta) / (sigma * sigma - 2);
+}
+
+}  // namespace proactive
+
+namespace {
+
+using proactive::kE;
+using proactive::kInfinity;
+
+constexpr double kLeastNoise = 216.0 / 215;  // Theorem B.2
+constexpr double kMaxTheta = 6.85;
+constexpr double kMinRows = 10'000;
+
+double real(std::uint64_t count) { return static_cast<double>(count); }
+
+Condition at_least(std::string name, std::string statement, double value, double bound, std::string remedy) {
+  return {std::move(name), std::move(statement), value, true, bound, value >= bound, std::move(remedy)};
+}
+
+Condition at_most(std::string name, std::string statement, double value, double bound, std::string remedy) {
+  return {std::move(name), std::move(statement), value, false, bound, value <= bound, std::move(remedy)};
+}
+
+// What the conditions are made of.
+struct Numbers {
+  explicit Numbers(const ProactiveSetting& setting)
+      : rows(real(setting.rows.value())),
+        epsilon(setting.epsilon.value()),
+        delta(setting.delta.value()),
+        noise(setting.noise.value()),
+        rounds(real(setting.sizes.rounds())),
+        epochs(real(setting.sizes.total()) / rows),
+        theta(setting.sizes.theta()),
+        gamma(proactive::gamma(noise, epsilon / epochs)) {}
+
+  double rows;
+  double epsilon;
+  double delta;
+  double noise;
+  double rounds;
+  double epochs;
+  double theta;
+  double gamma;
+};
+
+Condition enough_noise(const Numbers& n, const char* name) {
+  const double needed = proactive::sigma_for(n.epsilon, n.delta);
+  // As it is set by the same formula, the last bits are no question of privacy.
+  Condition condition = at_least(name, "noise: sigma against sqrt(2(epsilon + ln(1/delta))/epsilon)", n.noise, needed,
+                                 fmt::format("take sigma {:.6g} or above", needed));
+  condition.holds = n.noise * (1 + 1e-12) >= needed;
+  return condition;
+}
+
+Condition enough_rounds(const Numbers& n, const char* name) {
+  const double needed = n.gamma * n.theta * n.theta * n.epochs * n.epochs / n.epsilon;
+  return at_least(name, "rounds: T against gamma theta^2 k^2/epsilon", n.rounds, needed,
+                  fmt::format("take smaller samples, for at least {:.0f} rounds", std::ceil(needed)));
+}
+
+}  // namespace
+
+bool all_hold(const std::vector<Condition>& conditions) {
+  return std::all_of(conditions.begin(), conditions.end(), [](const Condition& one) { return one.holds; });
+}
+
+std::vector<Condition> theorem_3_1(const ProactiveSetting& setting) {
+  const Numbers n(setting);
+  Condition small = at_most("(6)", "epsilon below 0.5", n.epsilon, 0.5,
+                            "take an epsilon below 0.5, or Theorem B.4, which has no such bound");
+  small.holds = n.epsilon < 0.5;
+  const double needed = 0.5 - std::log(n.delta);
+  return {
+      enough_noise(n, "(6)"),
+      at_most("(6)", "delta at most 1/N", n.delta, 1 / n.rows, fmt::format("take delta {:.4g} or below", 1 / n.rows)),
+      small,
+      at_least("N", "rows at least 10,000", n.rows, kMinRows, "use Theorem B.4, which has no such bound"),
+      at_most("theta", "largest over mean sample size", n.theta, kMaxTheta,
+              fmt::format("let sizes vary less: theta at most {}", kMaxTheta)),
+      at_least("(7)", "epochs: (2/e)^2 k^2 against 1/2 + ln(1/delta)", 4 / (kE * kE) * n.epochs * n.epochs, needed,
+               fmt::format("train for at least {:.4g} epochs", kE / 2 * std::sqrt(needed))),
+      enough_rounds(n, "(8)")};
+}
+
+std::vector<Condition> theorem_b4(const ProactiveSetting& setting) {
+  const Numbers n(setting);
+  const double h = proactive::h(n.noise);
+  return {at_least("sigma", "noise at least 216/215, as Theorem B.2 assumes", n.noise, kLeastNoise,
+                   "take a smaller epsilon or more noise"),
+          at_most("(32)", "largest sample: theta s/N against g(sigma)", n.theta * setting.sizes.mean() / n.rows,
+                  proactive::g(proactive::sigma_for(n.epsilon, n.delta)), "take smaller samples"),
+          at_most("(33)", "epsilon against gamma h(sigma) k", n.epsilon, n.gamma * h * n.epochs,
+                  fmt::format("take epsilon {:.4g} or below, or more epochs", n.gamma * h * n.epochs)),
+          enough_rounds(n, "(34)"), enough_noise(n, "(35)")};
+}
+
+std::vector<Condition> theorem_b2(const ProactiveSetting& setting) {
+  const Numbers n(setting);
+  double s1 = 0;
+  double s2 = 0;
+  double s3 = 0;
+  for (const SampleSizes::Stretch& one : setting.sizes.stretches()) {
+    const double size = real(one.size);
+    const double ratio = size < n.rows ? size / (n.rows - size) : kInfinity;
+    const double weight = real(one.rounds) * size / (n.rows * n.rounds);
+    s1 += weight;
+    s2 += weight * ratio;
+    s3 += weight * ratio * ratio;
+  }
+  const double r0 = n.noise * real(setting.sizes.largest()) / n.rows;
+  const double u0 = r0 < n.noise ? 2 * std::sqrt(r0 * n.noise) / (n.noise - r0) : kInfinity;
+  const double u1 = u0 * kE / n.noise;
+  const double cube = n.noise * n.noise * n.noise;
+  const double r = u0 < 1 && u1 < 1
+                       ? r0 * 8 * (1 / (1 - u0) + kE * kE * kE / (cube * (1 - u1))) * std::exp(3 / (n.noise * n.noise))
+                       : kInfinity;
+  const double c1 = n.epsilon / (n.rounds * s1 * s1);
+  const double x = r * (s1 * s3 / (s2 * s2)) * c1;  // rρc₁
+  const double c0 = std::min((std::sqrt(2 * x + 1) - 1) / x, 2 * s2 / (s1 * s1 * c1));
+  const double needed = std::isfinite(x)
+                            ? 2 / std::sqrt(c0) * std::sqrt(s2 * n.rounds * (n.epsilon - std::log(n.delta))) / n.epsilon
+                            : kInfinity;
+  return {at_least("sigma", "noise at least 216/215", n.noise, kLeastNoise, "take more noise"),
+          at_most("r0", "sigma s_max/N against 1/e", r0, 1 / kE, "take smaller samples"),
+          at_most("u0", "2 sqrt(r0 sigma)/(sigma - r0) below 1", u0, std::nextafter(1.0, 0.0), "take smaller samples"),
+          at_most("u1", "2e sqrt(r0 sigma)/((sigma - r0) sigma) below 1", u1, std::nextafter(1.0, 0.0),
+                  "take smaller samples or more noise"),
+          at_least("B.2", "noise: sigma against 2 sqrt(S_2 T (epsilon + ln(1/delta)))/(sqrt(c_0) epsilon)", n.noise,
+                   needed, std::isfinite(needed) ? "take smaller samples, more noise or fewer rounds" : "see above")};
+}
+
+namespace {
+
+Result<SampleSizes> sizes_of(const ClosedFormQuestion& question, std::uint64_t largest) {
+  return SampleSizes::for_epochs(question.rows, question.epochs, largest, question.growth);
+}
+
+std::uint64_t smallest_size(const ClosedFormQuestion& question) {
+  return SampleSizes::smallest_for_epochs(question.rows, question.epochs, question.growth);
+}
+
+Result<void> check(const ClosedFormQuestion& question) {
+  if (question.delta.value() <= 0) return invalid_argument("the theorems need a delta above 0, such as 1/rows");
+  NF_TRY_VOID(sizes_of(question, question.rows.value()));
+  return success();
+}
+
+Error no_plan(const ClosedFormQuestion& question, Epsilon epsilon) {
+  const double most = most_epochs(question, epsilon);
+  return invalid_argument(
+      fmt::format("no sample size keeps epsilon {:g} by Theorem B.4 over {:g} epochs of {} rows: even one row a round "
+                  "is too much. {}",
+                  epsilon.value(), question.epochs, question.rows.value(),
+                  most > 0 ? fmt::format("At most {:.4g} epochs fit", most) : "Take a larger epsilon"));
+}
+
+ClosedFormPlan filled(const ClosedFormQuestion& question, ProactiveSetting setting, double gamma) {
+  const double epsilon = setting.epsilon.value();
+  const double theta = 1 + question.growth;
+  const double total = question.epochs * real(question.rows.value());
+  const double rounds = gamma * theta * theta * question.epochs * question.epochs / epsilon;
+  const double asymptotic = theta * theta * question.epochs * question.epochs / (2 * epsilon);
+  return {std::move(setting), gamma, epsilon / (gamma * question.epochs), rounds, asymptotic, total / rounds,
+          total / asymptotic};
+}
+
+// As printed: γ after one update, and no ε in σ.
+Result<ClosedFormPlan> paper_plan(const ClosedFormQuestion& question, Epsilon target) {
+  const double rows = real(question.rows.value());
+  const double log = -std::log(question.delta.value());
+  struct Printed {
+    double gamma;
+    double epsilon;
+    double sigma;
+  };
+  const auto at = [&](std::uint64_t size) -> Printed {
+    const double theta = 1 + question.growth;
+    const double unit = theta * real(size) * question.epochs / rows;  // θ²s̄K/N²
+    const double gamma = proactive::gamma_once(std::sqrt(log / unit), 2 * unit / question.epochs);
+    return {gamma, gamma * unit, std::sqrt(2 * log / (gamma * unit))};
+  };
+  const auto fits = [&](std::uint64_t size) {
+    const Printed printed = at(size);
+    return printed.epsilon <= target.value() * (1 + 1e-6) && real(size) <= proactive::g(printed.sigma) * rows &&
+           printed.epsilon <= printed.gamma * proactive::h(printed.sigma) * question.epochs;
+  };
+  const std::uint64_t size = largest_that_fits(1, question.rows.value(), fits);
+  if (size == 0) return no_plan(question, target);
+  const Printed printed = at(size);
+  NF_TRY(const Epsilon epsilon, Epsilon::make(printed.epsilon));
+  NF_TRY(const NoiseMultiplier noise, NoiseMultiplier::make(printed.sigma));
+  NF_TRY(SampleSizes sizes, sizes_of(question, size));
+  return filled(question, {question.rows, epsilon, question.delta, noise, std::move(sizes)}, printed.gamma);
+}
+
+Result<ClosedFormPlan> root_plan(const ClosedFormQuestion& question, Epsilon epsilon, NoiseMultiplier noise) {
+  const auto setting_of = [&](std::uint64_t largest) -> Result<ProactiveSetting> {
+    NF_TRY(SampleSizes sizes, sizes_of(question, largest));
+    return ProactiveSetting{question.rows, epsilon, question.delta, noise, std::move(sizes)};
+  };
+  NF_TRY_VOID(setting_of(question.rows.value()));
+  const std::uint64_t smallest = smallest_size(question);
+  const std::uint64_t largest = largest_that_fits(smallest, question.rows.value(), [&](std::uint64_t size) {
+    const Result<ProactiveSetting> setting = setting_of(size);
+    return setting.has_value() && all_hold(theorem_b4(setting.value()));
+  });
+  if (largest < smallest) return no_plan(question, epsilon);
+  NF_TRY(ProactiveSetting setting, setting_of(largest));
+  return filled(question, std::move(setting), proactive::gamma(noise.value(), epsilon.value() / question.epochs));
+}
+
+}  // namespace
+
+Result<ClosedFormPlan> closed_form_plan(const ClosedFormQuestion& question, Epsilon epsilon, GammaMode mode) {
+  NF_TRY_VOID(check(question));
+  if (mode == GammaMode::kPaper) return paper_plan(question, epsilon);
+  NF_TRY(const NoiseMultiplier noise,
+         NoiseMultiplier::make(proactive::sigma_for(epsilon.value(), question.delta.value())));
+  return root_plan(question, epsilon, noise);
+}
+
+Result<ClosedFormPlan> closed_form_plan(const ClosedFormQuestion& question, NoiseMultiplier noise, GammaMode mode) {
+  NF_TRY_VOID(check(question));
+  const double value = proactive::epsilon_for(noise.value(), question.delta.value());
+  if (!std::isfinite(value)) {
+    return invalid_argument(
+        fmt::format("sigma {:g} is too small for the closed form, which needs one above sqrt(2) = 1.41422: no epsilon "
+                    "follows from it",
+                    noise.value()));
+  }
+  NF_TRY(const Epsilon epsilon, Epsilon::make(value));
+  if (mode == GammaMode::kRoot) return root_plan(question, epsilon, noise);
+  const double gamma = proactive::gamma_once(noise.value(), value / question.epochs);
+  const double size = value * real(question.rows.value()) / (gamma * (1 + question.growth) * question.epochs);
+  if (size < 1) return no_plan(question, epsilon);
+  NF_TRY(SampleSizes sizes,
+         sizes_of(question, static_cast<std::uint64_t>(std::min(size, real(question.rows.value())))));
+  return filled(question, {question.rows, epsilon, question.delta, noise, std::move(sizes)}, gamma);
+}
+
+double most_epochs(const ClosedFormQuestion& question, Epsilon epsilon) {
+  const double sigma = proactive::sigma_for(epsilon.value(), question.delta.value());
+  const double theta = 1 + question.growth;
+  const double scale = epsilon.value() * real(question.rows.value()) / (theta * theta);
+  // γ falls to 2 as epochs grow, so that kγ(k) grows: one k at which it reaches εN/θ².
+  double lower = 0;
+  double upper = scale / 2;
+  for (int i = 0; i < 200 && upper - lower > 1e-9 * upper; ++i) {
+    const double middle = (lower + upper) / 2;
+    (middle * proactive::gamma(sigma, epsilon.value() / middle) <= scale ? lower : upper) = middle;
+  }
+  return lower;
+}
+
+}  // namespace noisefloor
