@@ -14,10 +14,10 @@
 #include "noisefloor/accounting/tradeoff.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/chart.h"
 #include "noisefloor/cli/input.h"
 #include "noisefloor/config/run_event.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/report/chart.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -264,7 +264,7 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
              "delta",
              "epsilon",
              true,
-             {},
+             {{}},
              true,
              ""};
     for (int i = 0; i <= 60; ++i) {
@@ -272,7 +272,7 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
       const Result<Interval> epsilon = pld_epsilon(question.statement.event, question.statement.adjacency,
                                                    Delta::make(std::min(delta, 0.1)).value());
       if (epsilon.has_value() && std::isfinite(epsilon.value().upper)) {
-        chart.points.push_back({std::min(delta, 0.1), epsilon.value().lower, epsilon.value().upper});
+        chart.series.front().points.push_back({std::min(delta, 0.1), epsilon.value().lower, epsilon.value().upper});
       }
     }
   } else if (o.curve == "tradeoff") {
@@ -281,7 +281,7 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
              "type I error (false alarms)",
              "type II error (misses)",
              false,
-             {},
+             {{}},
              true,
              "perfect privacy: guessing"};
     x_name = "alpha";
@@ -289,11 +289,12 @@ Result<void> write_curve(const Options& o, const Question& question, Report& rep
     std::vector<double> alphas;
     for (int i = 0; i <= 100; ++i) alphas.push_back(i / 100.0);
     NF_TRY(const auto curve, tradeoff_curve(question.statement.event, question.statement.adjacency, alphas, 40));
-    for (const TradeoffPoint& p : curve) chart.points.push_back({p.alpha, p.beta_lower, p.beta_upper});
+    for (const TradeoffPoint& p : curve) chart.series.front().points.push_back({p.alpha, p.beta_lower, p.beta_upper});
   } else {
     return invalid_argument(fmt::format("--curve must be epsilon or tradeoff; got {}", noisefloor::shown(o.curve)));
   }
-  if (chart.points.size() < 2) return invalid_argument("there is no curve: these events have no finite epsilon");
+  if (chart.series.front().points.size() < 2)
+    return invalid_argument("there is no curve: these events have no finite epsilon");
   const std::string prefix = o.output.empty() ? o.curve + "-curve" : o.output;
   NF_TRY_VOID(write_file(prefix + ".csv", to_csv(chart, x_name, y_name)));
   NF_TRY_VOID(write_file(prefix + ".svg", to_svg(chart)));

@@ -15,6 +15,7 @@
 #include "noisefloor/cli/completion.h"
 #include "noisefloor/cli/mechanism_command.h"
 #include "noisefloor/cli/model_command.h"
+#include "noisefloor/cli/plan_command.h"
 #include "noisefloor/cli/sweep_command.h"
 #include "noisefloor/cli/train_command.h"
 #include "version.h"
@@ -28,6 +29,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor check pipeline.toml
+  noisefloor plan --rows 60000 --epochs 6 --epsilon 0.15
   noisefloor train examples/training/fashion.toml
   noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
@@ -80,6 +82,7 @@ int run_checked(int argc, char** argv) {
   add_mechanism_command(app, action);
   add_budget_command(app, action);
   add_check_command(app, action);
+  add_plan_command(app, action);
   add_train_command(app, action);
   add_evaluate_command(app, action);
   add_predict_command(app, action);

@@ -12,10 +12,10 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/chart.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/model_report.h"
 #include "noisefloor/cli/training_session.h"
+#include "noisefloor/report/chart.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -113,13 +113,13 @@ std::string as_svg(const std::vector<Run>& runs, const std::string& name, Delta 
       .x_label = "epsilon",
       .y_label = last.name,
       .log_x = true,
-      .points = {},
+      .series = {{}},
       .from_zero = false,
       .diagonal = {},
       .marks = true};
   for (const Run& run : runs) {
     const double value = measure_of(run.quality).value;
-    if (std::isfinite(run.epsilon)) chart.points.push_back({run.epsilon, value, value});
+    if (std::isfinite(run.epsilon)) chart.series.front().points.push_back({run.epsilon, value, value});
   }
   if (!std::isfinite(runs.back().epsilon))
     chart.level = {last.value, fmt::format("without privacy: {:.4g}", last.value)};

@@ -256,6 +256,15 @@ void DpSgd::set_clip_norm(double norm) {
   options_.clip = std::move(rule).value();
 }
 
+Result<void> DpSgd::move_to(std::span<const float> parameters) {
+  if (parameters.size() != parameters_.size()) {
+    return invalid_argument(
+        fmt::format("the model has {} parameters; {} were given", parameters_.size(), parameters.size()));
+  }
+  std::copy(parameters.begin(), parameters.end(), parameters_.begin());
+  return success();
+}
+
 DpSgd::State DpSgd::state() const {
   return {steps_, parameters_, averaged_, optimizer_.state(), clip_norm(), replayed_};
 }

@@ -86,6 +86,10 @@ class DpSgd {
   // all members call this, with the same state (checked).
   [[nodiscard]] Result<void> restore(State state);
 
+  // The next step is taken from here: a model that others have changed too. Fails for another number of parameters.
+  // Requires: it was made of nothing private but what steps like these have released.
+  [[nodiscard]] Result<void> move_to(std::span<const float> parameters);
+
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
   // The averaged parameters if averaging was asked for, or else the last ones.

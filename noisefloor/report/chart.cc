@@ -1,19 +1,34 @@
-#include "noisefloor/cli/chart.h"
+#include "noisefloor/report/chart.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-namespace noisefloor::cli {
+namespace noisefloor {
 namespace {
 
 constexpr double kWidth = 720;
 constexpr double kHeight = 440;
 constexpr double kLeft = 76;
-constexpr double kRight = 24;
+constexpr double kMargin = 24;
+constexpr double kLegend = 150;  // on the right, for several series
 constexpr double kTop = 64;
 constexpr double kBottom = 60;
+
+// Told apart also by people who see few colours, and by their darkness in print.
+struct Colour {
+  const char* line;
+  const char* band;
+};
+constexpr std::array<Colour, 7> kColours{{{"#1f5a99", "#2f6fb3"},
+                                          {"#b5460f", "#d95f0e"},
+                                          {"#1b7a4b", "#2ca25f"},
+                                          {"#7a3b93", "#9e5fb8"},
+                                          {"#8a6d00", "#c09a00"},
+                                          {"#a3195b", "#c9307a"},
+                                          {"#444444", "#777777"}}};
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -75,20 +90,50 @@ struct Axis {
 
 }  // namespace
 
+namespace {
+
+std::string drawn(const Chart::Series& series, const Colour& colour, const Axis& x, const Axis& y, bool marks) {
+  std::string band = "M";
+  std::string line = "M";
+  for (const Chart::Point& p : series.points) {
+    band += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
+    line += fmt::format("{:.2f},{:.2f} ", x(p.x), y((p.lower + p.upper) / 2));
+  }
+  for (std::size_t i = series.points.size(); i-- > 0;) {
+    band += fmt::format("{:.2f},{:.2f} ", x(series.points[i].x), y(series.points[i].lower));
+  }
+  std::string svg = fmt::format(
+      "<path d=\"{}Z\" fill=\"{}\" fill-opacity=\"0.22\"/>\n"
+      "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
+      band, colour.band, line, colour.line);
+  if (!marks) return svg;
+  for (const Chart::Point& p : series.points) {
+    svg += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"4\" fill=\"{}\"/>\n", x(p.x),
+                       y((p.lower + p.upper) / 2), colour.line);
+  }
+  return svg;
+}
+
+}  // namespace
+
 std::string to_svg(const Chart& chart) {
-  double y_low = chart.from_zero ? 0 : chart.points.front().lower;
-  double y_high = chart.points.front().upper;
-  for (const Chart::Point& p : chart.points) {
-    y_low = std::min(y_low, p.lower);
-    y_high = std::max(y_high, p.upper);
+  Chart::Point low = chart.series.front().points.front();
+  Chart::Point high = low;
+  if (chart.from_zero) low.lower = 0;
+  for (const Chart::Series& series : chart.series) {
+    for (const Chart::Point& p : series.points) {
+      low = {std::min(low.x, p.x), std::min(low.lower, p.lower), 0};
+      high = {std::max(high.x, p.x), 0, std::max(high.upper, p.upper)};
+    }
   }
   if (chart.level) {
-    y_low = std::min(y_low, chart.level->y);
-    y_high = std::max(y_high, chart.level->y);
+    low.lower = std::min(low.lower, chart.level->y);
+    high.upper = std::max(high.upper, chart.level->y);
   }
-  if (!(y_high > y_low)) y_high = y_low + 1;
-  const Axis x{chart.points.front().x, chart.points.back().x, chart.log_x, kLeft, kWidth - kRight};
-  const Axis y{y_low, y_high + 0.04 * (y_high - y_low), false, kHeight - kBottom, kTop};
+  if (!(high.upper > low.lower)) high.upper = low.lower + 1;
+  const double right = chart.series.size() > 1 ? kLegend : kMargin;
+  const Axis x{low.x, high.x, chart.log_x, kLeft, kWidth - right};
+  const Axis y{low.lower, high.upper + 0.04 * (high.upper - low.lower), false, kHeight - kBottom, kTop};
 
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
@@ -101,7 +146,7 @@ std::string to_svg(const Chart& chart) {
     svg += fmt::format(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.2f}\" y2=\"{2:.2f}\" stroke=\"#e3e3e3\"/>"
         "<text x=\"{3}\" y=\"{4:.2f}\" text-anchor=\"end\" fill=\"#404040\">{5:.6g}</text>\n",
-        kLeft, kWidth - kRight, y(tick), kLeft - 8, y(tick) + 4, tick);
+        kLeft, kWidth - right, y(tick), kLeft - 8, y(tick) + 4, tick);
   }
   for (double tick : chart.log_x ? decade_ticks(x.low, x.high) : linear_ticks(x.low, x.high)) {
     svg += fmt::format(
@@ -119,37 +164,37 @@ std::string to_svg(const Chart& chart) {
     svg += fmt::format(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.2f}\" y2=\"{2:.2f}\" stroke=\"#8a8a8a\" stroke-dasharray=\"5 4\"/>"
         "<text x=\"{3}\" y=\"{4:.2f}\" fill=\"#595959\">{5}</text>\n",
-        kLeft, kWidth - kRight, y(chart.level->y), kLeft + 8, y(chart.level->y) - 6, escaped(chart.level->label));
+        kLeft, kWidth - right, y(chart.level->y), kLeft + 8, y(chart.level->y) - 6, escaped(chart.level->label));
   }
-  std::string band = "M";
-  std::string line = "M";
-  for (const Chart::Point& p : chart.points) {
-    band += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
-    line += fmt::format("{:.2f},{:.2f} ", x(p.x), y(p.upper));
-  }
-  for (std::size_t i = chart.points.size(); i-- > 0;) {
-    band += fmt::format("{:.2f},{:.2f} ", x(chart.points[i].x), y(chart.points[i].lower));
-  }
-  svg += fmt::format("<path d=\"{}Z\" fill=\"#2f6fb3\" fill-opacity=\"0.22\"/>\n", band);
-  svg += fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"#1f5a99\" stroke-width=\"2\"/>\n", line);
-  if (chart.marks) {
-    for (const Chart::Point& p : chart.points) {
-      svg += fmt::format("<circle cx=\"{:.2f}\" cy=\"{:.2f}\" r=\"4\" fill=\"#1f5a99\"/>\n", x(p.x), y(p.upper));
-    }
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Colour& colour = kColours[i % kColours.size()];
+    svg += drawn(chart.series[i], colour, x, y, chart.marks);
+    if (chart.series.size() == 1) continue;
+    const double row = kTop + 10 + 20 * static_cast<double>(i);
+    svg += fmt::format(
+        "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2}\" y2=\"{2}\" stroke=\"{3}\" stroke-width=\"3\"/>"
+        "<text x=\"{4}\" y=\"{5}\" fill=\"#1b1b1b\">{6}</text>\n",
+        kWidth - kLegend + 12, kWidth - kLegend + 32, row, colour.line, kWidth - kLegend + 38, row + 4,
+        escaped(chart.series[i].name));
   }
   svg += fmt::format(
       "<text x=\"{0:.1f}\" y=\"{1}\" text-anchor=\"middle\" fill=\"#1b1b1b\">{2}</text>\n"
       "<text transform=\"translate(20 {3:.1f}) rotate(-90)\" text-anchor=\"middle\" "
       "fill=\"#1b1b1b\">{4}</text>\n</svg>\n",
-      (kLeft + kWidth - kRight) / 2, kHeight - 16, escaped(chart.x_label), (kTop + kHeight - kBottom) / 2,
+      (kLeft + kWidth - right) / 2, kHeight - 16, escaped(chart.x_label), (kTop + kHeight - kBottom) / 2,
       escaped(chart.y_label));
   return svg;
 }
 
 std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name) {
-  std::string csv = fmt::format("{0},{1}_lower,{1}_upper\n", x_name, y_name);
-  for (const Chart::Point& p : chart.points) csv += fmt::format("{},{},{}\n", p.x, p.lower, p.upper);
+  const bool several = chart.series.size() > 1;
+  std::string csv = fmt::format("{0}{1},{2}_lower,{2}_upper\n", several ? "series," : "", x_name, y_name);
+  for (const Chart::Series& series : chart.series) {
+    for (const Chart::Point& p : series.points) {
+      csv += fmt::format("{}{},{},{}\n", several ? series.name + "," : "", p.x, p.lower, p.upper);
+    }
+  }
   return csv;
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor

@@ -1,0 +1,13 @@
+// `noisefloor plan`: the parameters of a private training before anything is spent, from numbers alone or from a training
+// file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "noisefloor/cli/options.h"
+
+namespace noisefloor::cli {
+
+void add_plan_command(CLI::App& app, Action& action);
+
+}  // namespace noisefloor::cli

@@ -1,0 +1,43 @@
+// Line charts as SVG pictures, each line with a band between two bounds.
+//
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace noisefloor {
+
+struct Chart {
+  std::string title;
+  std::string subtitle;
+  std::string x_label;
+  std::string y_label;
+  bool log_x = false;
+  struct Point {
+    double x;
+    double lower;
+    double upper;
+  };
+  struct Series {
+    std::string name;           // in the legend, if there are several
+    std::vector<Point> points;  // by growing x; at least one, all finite, x > 0 if log_x
+  };
+  std::vector<Series> series;  // at least one, with two different x among all of them
+  bool from_zero = true;       // whether the y axis begins at 0
+  std::string diagonal;        // if not empty, what the line from (0, 1) to (1, 0) stands for
+  bool marks = false;          // a dot at each point
+  struct Level {
+    double y;
+    std::string label;
+  };
+  std::optional<Level> level = {};  // a line across, to compare with
+};
+
+[[nodiscard]] std::string to_svg(const Chart& chart);
+
+// The points as comma-separated values, with a line of names first; of several series, the name of each begins its lines.
+[[nodiscard]] std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name);
+
+}  // namespace noisefloor
