@@ -21,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kCurvePoints = 24;
+constexpr std::uint64_t kUsualShare = 100;  // of the rows in a batch, where nothing else says
 
 // What is asked, as numbers.
 struct Asked {
@@ -303,9 +304,13 @@ Result<Report> answer_plan_question(const PlanNumbers& numbers) {
   } else if (a.rounds) {
     NF_TRY(best, exact_for_rounds(question, *a.rounds));
     report.line("exact", row(*best) + "   the least noise");
-  } else {
-    NF_TRY(best, exact_for_noise(question, *noise));
+  } else if (const auto found = exact_for_noise(question, *noise); found.has_value() || a.noise) {
+    NF_TRY(best, found);
     report.line("exact", row(*best) + "   the same noise, the fewest rounds");
+  } else {
+    NF_TRY(const Rows batch, Rows::make((a.rows.value() + kUsualShare - 1) / kUsualShare));
+    NF_TRY(best, exact_for_size(question, batch));
+    report.line("exact", row(*best) + "   a hundredth of the rows, the least noise");
   }
   report.set("exact", as_json(*best));
   if (closed && !a.batch && !a.rounds) {

@@ -16,6 +16,7 @@
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/model_report.h"
 #include "noisefloor/cli/torch_backend.h"
+#include "noisefloor/cli/training_plan.h"
 #include "noisefloor/cli/training_session.h"
 #include "noisefloor/cli/workers.h"
 #include "noisefloor/crypto/hash.h"
@@ -37,6 +38,7 @@ struct TrainOptions : LedgerAccess {
   std::string replay_seed;
   std::string resume;
   std::string checkpoint_every = "60";
+  std::string plan;
   bool quiet = false;
   WorkerOptions workers;
 };
@@ -65,6 +67,19 @@ Result<NoiseWish> noise_wish(const TrainOptions& o, const TrainingPrivacy& priva
     wish.delta = delta;
   }
   return wish;
+}
+
+Result<void> expect_nothing_beside_the_plan(const TrainOptions& o) {
+  for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"--epsilon", o.epsilon},
+                                    {"--delta", o.delta},
+                                    {"--noise-multiplier", o.noise_multiplier},
+                                    {"--replay-seed", o.replay_seed},
+                                    {"--key", o.key}}) {
+    if (!value.empty()) {
+      return invalid_argument(fmt::format("{} would deviate from the plan: leave it out, or make another plan", name));
+    }
+  }
+  return success();
 }
 
 Result<RunRequest> request_of(const TrainOptions& o, const Training& training) {
@@ -155,11 +170,23 @@ Report followed(const Training& training, const Workers& workers, std::uint64_t 
 
 Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   if (o.workers.stated()) NF_TRY_VOID(require_torch("a training with several workers"));
-  NF_TRY(const TrainingFile file, read_training_file(o.file));
+  NF_TRY(TrainingFile file, read_training_file(o.file));
   NF_TRY(const std::size_t cores, parse_threads(o.threads));
-  NF_TRY(const NoiseWish wish, noise_wish(o, file.training.privacy));
+  NF_TRY(NoiseWish wish, noise_wish(o, file.training.privacy));
+  std::optional<SignedPlan> plan;
+  if (!o.plan.empty()) {
+    NF_TRY_VOID(expect_nothing_beside_the_plan(o));
+    NF_TRY(plan, read_plan(o.plan, o.file));
+    follow_plan(plan->plan, file.training);
+    wish = {{}, plan->plan.delta, plan->plan.noise};
+  }
   NF_TRY(RunRequest request, request_of(o, file.training));
+  if (plan) {
+    request.key = key_of(plan->plan);
+    request.item = plan->plan.item;
+  }
   NF_TRY(const TrainingExamples examples, read_examples(file, cores));
+  if (plan) NF_TRY_VOID(expect_rows(plan->plan, examples.train.rows));
   NF_TRY(workers, Workers::meet(o.workers));
   if (workers->group() != nullptr) {
     NF_TRY(const std::string statement, joint_statement(o, file, examples.train));
@@ -178,6 +205,7 @@ Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   OpenedLedger opened{};
   if (request.noise.multiplier && !request.replay_seed) {
     NF_TRY(opened, open_or_create(o));
+    if (plan) NF_TRY_VOID(expect_signer(*plan, *opened.ledger));
     NF_TRY_VOID(ensure_budget(*opened.ledger, file.training.privacy));
   }
   NF_TRY(const RunResult run, run_training(session, request, opened.ledger.get()));
@@ -187,6 +215,8 @@ Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   report.set("workers", workers->size());
   if (examples.validation) report_quality(report, "validation", *session.model, run.weights, *examples.validation);
   if (examples.test) report_quality(report, "test", *session.model, run.weights, *examples.test);
+  if (plan)
+    NF_TRY_VOID(finish_plan(report, *plan, o.plan, request.files, o.file, *session.model, run.weights, examples));
   if (stopped && request.checkpoint_seconds > 0) {
     report.remark(fmt::format("To go on, which is charged again: --resume {} --output ANOTHER",
                               noisefloor::shown(request.files.checkpoint())));
@@ -221,6 +251,9 @@ void add_train_command(CLI::App& app, Action& action) {
         ->group("Privacy");
     command.add_option("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged")
         ->type_name("N")
+        ->group("Privacy");
+    command.add_option("--plan", o.plan, "Do what this plan says, and nothing else (noisefloor plan FILE)")
+        ->type_name("PLAN")
         ->group("Privacy");
     command.add_option("--key", o.key, "Of this spend in the ledger; one key trains once (its name)")
         ->type_name("KEY")

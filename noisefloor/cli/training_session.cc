@@ -198,7 +198,8 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
                     request.key,
                     configuration_of(session, request),
                     NOISEFLOOR_VERSION,
-                    request.from};
+                    request.from,
+                    request.item};
   ProgressLine line(request.title, request.quiet);
   TrainingProgress last;
   TrainingHooks hooks;

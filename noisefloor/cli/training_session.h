@@ -49,6 +49,7 @@ struct RunRequest {
   Delta delta;
   std::optional<std::uint64_t> replay_seed;  // repeatable: not private, and not charged
   std::optional<Checkpoint> from;
+  std::string item = {};           // of a planned budget
   double checkpoint_seconds = 60;  // 0: none
   std::string title;               // before each line of progress
   Workers* workers = nullptr;      // that take part; null for this process alone

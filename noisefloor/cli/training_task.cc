@@ -112,7 +112,7 @@ Result<TrainingFile> read_training_file(const std::string& path) {
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
-  NF_TRY(const Dataset all, features_of(file.training, read_file_of(file, data.train), threads));
+  NF_TRY(const Dataset all, read_examples_of(file, data.train, threads));
   NF_TRY(const Split split, split_of(data, all));
   TrainingExamples examples;
   NF_TRY(examples.train, all.take(split.train));
@@ -120,16 +120,20 @@ Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t thr
     NF_TRY(examples.validation, all.take(split.validation));
   }
   if (data.test) {
-    NF_TRY(examples.test, features_of(file.training, read_file_of(file, *data.test), threads));
+    NF_TRY(examples.test, read_examples_of(file, *data.test, threads));
   } else if (!split.test.empty()) {
     NF_TRY(examples.test, all.take(split.test));
   }
   return examples;
 }
 
+Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files, std::size_t threads) {
+  return features_of(file.training, read_file_of(file, files), threads);
+}
+
 Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
-  if (data.test) return features_of(file.training, read_file_of(file, *data.test), threads);
+  if (data.test) return read_examples_of(file, *data.test, threads);
   NF_TRY(const Dataset all, read_file_of(file, data.train));
   NF_TRY(const Split split, split_of(data, all));
   if (split.test.empty()) {

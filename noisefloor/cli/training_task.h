@@ -35,6 +35,9 @@ struct TrainingExamples {
 
 // With scattering in their place if the model takes that: `threads` are for it.
 [[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads);
+// Those of other files of the same form.
+[[nodiscard]] Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files,
+                                               std::size_t threads);
 // The test examples alone. kInvalidArgument if there are none.
 [[nodiscard]] Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads);
 // Examples to predict for, in the format of the file's [data]: what is to be predicted may be left out.

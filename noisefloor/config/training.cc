@@ -131,6 +131,16 @@ class DescentReader {
     }
   }
 
+  // For a plan to try: half of clip_norm, itself, and twice as much.
+  [[nodiscard]] std::vector<ClipNorm> usual_clip_norms() const {
+    std::vector<ClipNorm> norms;
+    for (const double factor : {0.5, 1.0, 2.0}) {
+      const auto norm = ClipNorm::make(factor * (clip_norm_.has() ? clip_norm_.value->value() : 1.0));
+      if (norm.has_value()) norms.push_back(norm.value());
+    }
+    return norms;
+  }
+
   // Both require that there is no error.
   [[nodiscard]] TrainingPrivacy privacy(const std::string& name) const {
     TrainingPrivacy privacy{.budget = budget_.name.value.value_or(name),
@@ -370,6 +380,7 @@ std::optional<Training> read_document(const toml::table& document, Findings& fin
   const toml::table* data_table = required("data");
   const toml::table* model_table = required("model");
   const toml::table* training_table = required("training");
+  const toml::table* plan_table = reader.section("plan");
   reader.finish();
 
   const BudgetKeys budget = budget_table != nullptr ? read_budget(*budget_table, findings) : BudgetKeys{};
@@ -381,12 +392,16 @@ std::optional<Training> read_document(const toml::table& document, Findings& fin
   DescentReader descent(*training_table, budget, findings);
   descent.read();
   descent.expect_fit(model);
+  std::optional<TrainingGoal> goal;
+  if (plan_table != nullptr) goal = config_internal::read_plan_section(*plan_table, data.kind, findings);
   if (has_errors(findings.list())) return std::nullopt;
+  if (goal && goal->clip_norms.empty()) goal->clip_norms = descent.usual_clip_norms();
   return Training{.name = *name,
                   .data = std::move(data.data),
                   .model = std::move(model.model),
                   .privacy = descent.privacy(*name),
-                  .descent = descent.descent()};
+                  .descent = descent.descent(),
+                  .goal = std::move(goal)};
 }
 
 }  // namespace

@@ -96,12 +96,33 @@ struct TrainingDescent {
   Augmentation augmentation;  // of images
 };
 
+// What a utility graph may look at (plan/utility_graph.h), which is for the owner of the data to say.
+enum class UtilityData : std::uint8_t {
+  kPublic,    // the training data, which are public
+  kProxy,     // other data of the same form, which are
+  kBudgeted,  // the training data, by private trainings that are charged
+};
+
+// [plan]: what `noisefloor plan` is to reach.
+struct TrainingGoal {
+  UtilityData utility = UtilityData::kPublic;
+  std::optional<ExampleFiles> proxy;
+  std::optional<Epsilon> utility_epsilon;  // of all trainings for the graph together, if budgeted
+  std::optional<double> target_accuracy;   // on the test data; or else
+  double allowed_loss = 0.1;               // of the accuracy that training without noise reaches
+  std::vector<ClipNorm> clip_norms;        // that are tried
+  std::vector<NoiseMultiplier> noise;      // that are tried, growing
+  std::size_t draws = 5;                   // of noise for each point
+  std::size_t phases = 1;                  // that may follow each other, with less noise each
+};
+
 struct Training {
   std::string name;
   TrainingData data;
   TrainingModel model;
   TrainingPrivacy privacy;
   TrainingDescent descent;
+  std::optional<TrainingGoal> goal = {};
 };
 
 struct TrainingText {

@@ -63,6 +63,10 @@ void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind
 // The network of a preset for torch.
 [[nodiscard]] std::vector<TorchLayer> torch_preset(ModelKind kind, const TorchKeys& keys, std::size_t outputs);
 
+// What [plan] says. Clip norms that are not stated are left for the caller, who knows [training].
+[[nodiscard]] TrainingGoal read_plan_section(const toml::table& table, std::optional<DataKind> kind,
+                                             Findings& findings);
+
 [[nodiscard]] ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings);
 
 }  // namespace noisefloor::config_internal

@@ -105,12 +105,14 @@ struct Numbers {
   double gamma;
 };
 
+// As noise is set by the same formulas, the last bits are no question of privacy.
+bool reaches(double noise, double needed) { return noise * (1 + 1e-12) >= needed; }
+
 Condition enough_noise(const Numbers& n, const char* name) {
   const double needed = proactive::sigma_for(n.epsilon, n.delta);
-  // As it is set by the same formula, the last bits are no question of privacy.
   Condition condition = at_least(name, "noise: sigma against sqrt(2(epsilon + ln(1/delta))/epsilon)", n.noise, needed,
                                  fmt::format("take sigma {:.6g} or above", needed));
-  condition.holds = n.noise * (1 + 1e-12) >= needed;
+  condition.holds = reaches(n.noise, needed);
   return condition;
 }
 
@@ -182,13 +184,16 @@ std::vector<Condition> theorem_b2(const ProactiveSetting& setting) {
   const double needed = std::isfinite(x)
                             ? 2 / std::sqrt(c0) * std::sqrt(s2 * n.rounds * (n.epsilon - std::log(n.delta))) / n.epsilon
                             : kInfinity;
+  Condition noise =
+      at_least("B.2", "noise: sigma against 2 sqrt(S_2 T (epsilon + ln(1/delta)))/(sqrt(c_0) epsilon)", n.noise, needed,
+               std::isfinite(needed) ? "take smaller samples, more noise or fewer rounds" : "see above");
+  noise.holds = reaches(n.noise, needed);
   return {at_least("sigma", "noise at least 216/215", n.noise, kLeastNoise, "take more noise"),
           at_most("r0", "sigma s_max/N against 1/e", r0, 1 / kE, "take smaller samples"),
           at_most("u0", "2 sqrt(r0 sigma)/(sigma - r0) below 1", u0, std::nextafter(1.0, 0.0), "take smaller samples"),
           at_most("u1", "2e sqrt(r0 sigma)/((sigma - r0) sigma) below 1", u1, std::nextafter(1.0, 0.0),
                   "take smaller samples or more noise"),
-          at_least("B.2", "noise: sigma against 2 sqrt(S_2 T (epsilon + ln(1/delta)))/(sqrt(c_0) epsilon)", n.noise,
-                   needed, std::isfinite(needed) ? "take smaller samples, more noise or fewer rounds" : "see above")};
+          noise};
 }
 
 namespace {

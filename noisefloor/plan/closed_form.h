@@ -5,6 +5,8 @@
 //                certified accountant. Formulas are evaluated in double precision with γ rounded up.
 // Implements:    van Dijk et al. 2024 (Proactive DP): Theorem 3.1, Theorem B.2, Theorem B.4, appendix D.4. σ is that of
 //                equations (1), (6) and (35), and γ the root of (55): both are misprinted in places.
+//                B.4 has (1 − √ᾱ)² in (55) where B.2's u0 would give 1 − ᾱ − 2√ᾱ, so that a plan on its boundary can miss
+//                B.2's own condition by a little.
 //                GammaMode::kPaper gives the printed tables, which stop at the first update of γ and leave ε out of σ;
 //                that is no proof of anything.
 // Thread safety: pure functions.

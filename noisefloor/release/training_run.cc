@@ -151,6 +151,7 @@ Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, Secur
     return invalid_argument("a training without noise or clipping is not private");
   ReserveRequest request{plan.budget, plan.key, statement};
   request.delta = plan.delta;
+  request.item = plan.item;
   request.note = {plan.name, "training", {"dp-sgd"}, plan.configuration};
   NF_TRY(Reservation reservation, ledger.reserve(request));
   if (reservation.earlier_release()) {

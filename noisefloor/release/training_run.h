@@ -35,6 +35,7 @@ struct TrainingPlan {
   std::string configuration;  // a JSON object for the ledger's record, or empty
   std::string program_version;
   std::optional<Checkpoint> from = {};  // goes on from here
+  std::string item = {};                // of a planned budget
 };
 
 struct TrainingProgress {
