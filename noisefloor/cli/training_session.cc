@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <thread>
 #include <utility>
 
@@ -41,18 +42,35 @@ std::string shown_time(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-std::string as_text(const TrainingProgress& p) {
+// Of public validation examples, if there are any.
+using PublicLoss = std::optional<double>;
+
+std::string as_text(const TrainingProgress& p, PublicLoss loss) {
   const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
-  return fmt::format("step {}/{} ({} %), {}, {:.0f} examples/s, {} left", p.steps, p.planned, 100 * p.steps / p.planned,
-                     epsilon, p.examples_per_second, shown_time(p.seconds_left));
+  return fmt::format("step {}/{} ({} %), {}{}, {:.0f} examples/s, {} left", p.steps, p.planned,
+                     100 * p.steps / p.planned, loss ? fmt::format("validation loss {:.4f}, ", *loss) : "", epsilon,
+                     p.examples_per_second, shown_time(p.seconds_left));
 }
 
-Json as_json(const TrainingProgress& p) {
-  return Json{{"step", p.steps},
-              {"epsilon", std::isfinite(p.epsilon) ? Json(p.epsilon) : Json(nullptr)},
-              {"clip_norm", p.clip_norm},
-              {"examples_per_second", std::round(p.examples_per_second)},
-              {"seconds", p.seconds}};
+Json as_json(const TrainingProgress& p, PublicLoss loss) {
+  Json json{{"step", p.steps},
+            {"epsilon", std::isfinite(p.epsilon) ? Json(p.epsilon) : Json(nullptr)},
+            {"clip_norm", p.clip_norm},
+            {"examples_per_second", std::round(p.examples_per_second)},
+            {"seconds", p.seconds}};
+  if (loss) json["validation_loss"] = *loss;
+  return json;
+}
+
+// Enough to see where it goes, and few enough not to slow it down.
+constexpr std::size_t kWatched = 1000;
+
+Result<std::optional<Dataset>> watched_of(const TrainingExamples& examples) {
+  if (!examples.validation) return std::optional<Dataset>{};
+  std::vector<std::uint64_t> rows(std::min(kWatched, examples.validation->rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  NF_TRY(Dataset watched, examples.validation->take(rows));
+  return std::optional<Dataset>(std::move(watched));
 }
 
 // One line that is written over on a terminal; elsewhere a line now and then.
@@ -60,13 +78,13 @@ class ProgressLine {
  public:
   ProgressLine(std::string title, bool quiet)
       : title_(std::move(title)), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
-  void show(const TrainingProgress& p) {
+  void show(const TrainingProgress& p, PublicLoss loss) {
     if (quiet_) return;
     const bool last = p.steps == p.planned;
     if (terminal_) {
-      fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p), last ? "\n" : "");
+      fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p, loss), last ? "\n" : "");
     } else if (last || p.seconds >= next_) {
-      fmt::print(stderr, "{}{}\n", title_, as_text(p));
+      fmt::print(stderr, "{}{}\n", title_, as_text(p, loss));
       next_ = p.seconds + 10;
     }
   }
@@ -203,10 +221,13 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   ProgressLine line(request.title, request.quiet);
   TrainingProgress last;
   TrainingHooks hooks;
+  NF_TRY(const std::optional<Dataset> watched, watched_of(*session.examples));
   hooks.progress = [&](const TrainingProgress& progress) {
     last = progress;
-    line.show(progress);
-    metrics << as_json(progress).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
+    PublicLoss loss;
+    if (watched) loss = session.model->quality(sgd.result(), *watched).loss;
+    line.show(progress, loss);
+    metrics << as_json(progress, loss).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
   };
   hooks.stop = [] { return stop_asked.load(); };
   if (request.workers != nullptr) {

@@ -481,6 +481,40 @@ TEST(TrainingText, ColumnsThatAreAlikeAreStatedOnce) {
                "duplicate_name", "name = \"age\"", "twice");
 }
 
+TEST(TrainingText, HoldsAGoal) {
+  EXPECT_FALSE(good(kFashion).goal.has_value());
+  const TrainingGoal usual = *good(and_training("[plan]\nutility = \"public\"")).goal;
+  EXPECT_EQ(usual.utility, UtilityData::kPublic);
+  EXPECT_EQ(usual.allowed_loss, 0.1);
+  EXPECT_EQ(usual.phases, 1U);
+  ASSERT_EQ(usual.clip_norms.size(), 3U);
+  EXPECT_EQ(usual.clip_norms[0].value() * 2, usual.clip_norms[1].value());
+  EXPECT_EQ(usual.noise.size(), 10U);
+  const TrainingGoal goal = *good(and_training("[plan]\nutility = \"proxy\"\nproxy = \"p\"\nproxy_labels = \"l\"\n"
+                                               "target_accuracy = 0.8\nclip_norms = 0.3\nnoise_multipliers = [4, 2]\n"
+                                               "draws = 7\nphases = 3"))
+                                 .goal;
+  EXPECT_EQ(std::get<IdxFiles>(*goal.proxy).labels, "l");
+  EXPECT_EQ(goal.target_accuracy, 0.8);
+  EXPECT_EQ(goal.noise[0].value(), 2) << "growing";
+  EXPECT_EQ(goal.draws, 7U);
+  EXPECT_EQ(goal.phases, 3U);
+}
+
+TEST(TrainingErrors, OfAGoal) {
+  const auto plan = [](const std::string& lines) { return and_training("[plan]\n" + lines); };
+  expect_error(plan("draws = 2"), "key_missing", "[plan]", "utility");
+  expect_error(plan("utility = \"private\""), "unknown_value", "private", "private");
+  expect_error(plan("utility = \"proxy\"\nproxy_labels = \"l\""), "key_missing", "[plan]", "proxy");
+  expect_error(plan("utility = \"proxy\"\nproxy = \"p\""), "key_missing", "[plan]", "proxy_labels");
+  expect_error(plan("utility = \"budgeted\""), "key_missing", "[plan]", "utility_epsilon");
+  expect_error(plan("utility = \"public\"\nutility_epsilon = 1"), "key_not_used", "utility_epsilon", "utility_epsilon");
+  expect_error(plan("utility = \"public\"\ntarget_accuracy = 0.9\nallowed_loss = 0.2"), "conflicting_keys",
+               "allowed_loss", "target_accuracy");
+  expect_error(plan("utility = \"public\"\ntarget_accuracy = 90"), "out_of_range", "target_accuracy", "90");
+  expect_error(plan("utility = \"public\"\nphases = 17"), "out_of_range", "phases", "17");
+}
+
 TEST(TrainingText, HoldsEveryClipping) {
   const auto clipped = [](const std::string& lines) { return good(training("clip_norm = 0.1", lines)).descent; };
   EXPECT_EQ(std::get<GroupClip>(*clipped("clipping = \"per-layer\"\nclip_norm = 0.5").clip).norms,

@@ -76,6 +76,16 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
   EXPECT_EQ(Json::parse(evaluated.out)["test"], report["test"]);
 }
 
+TEST_F(CliTrain, TheLossIsShownWhereItIsPublic) {
+  std::string text = toy_toml();
+  text.replace(text.find("test_fraction = 0.2"), 19, "test_fraction = 0.2\nvalidation_fraction = 0.1");
+  write("train.toml", text);
+  const Outcome outcome = noisefloor_run(train("", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("validation loss 0."), std::string::npos) << outcome.err;
+  EXPECT_NE(read("out/metrics.jsonl").find("\"validation_loss\":0."), std::string::npos);
+}
+
 TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
   expect_refused(train("", "out"), 2, "is there already");
