@@ -3,10 +3,12 @@
 #include <sodium.h>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/crypto/sodium_init.h"
 
 namespace noisefloor {
 
 Digest blake2b(std::string_view bytes) {
+  internal::initialise_sodium();
   Digest digest;
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   const int failed = crypto_generichash(digest.data(), digest.size(), data, bytes.size(), nullptr, 0);

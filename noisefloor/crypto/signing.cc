@@ -13,16 +13,12 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/crypto/sodium_init.h"
 
 namespace noisefloor {
 namespace {
 
 constexpr std::size_t kSeedBytes = crypto_sign_SEEDBYTES;
-
-void initialise() {
-  static const bool ready = sodium_init() >= 0;
-  NF_CHECK(ready, "libsodium could not be initialised");
-}
 
 const unsigned char* data_of(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
@@ -62,7 +58,7 @@ SigningKey& SigningKey::operator=(SigningKey&& other) noexcept = default;
 SigningKey::~SigningKey() = default;
 
 SigningKey SigningKey::generate() {
-  initialise();
+  internal::initialise_sodium();
   auto secret = std::make_unique<Secret>();
   PublicKey ignored;
   NF_CHECK(crypto_sign_keypair(ignored.data(), secret->bytes.data()) == 0, "Ed25519 keys can always be made");
@@ -70,7 +66,7 @@ SigningKey SigningKey::generate() {
 }
 
 SigningKey SigningKey::from_seed(const std::array<std::uint8_t, 32>& seed) {
-  initialise();
+  internal::initialise_sodium();
   auto secret = std::make_unique<Secret>();
   PublicKey ignored;
   NF_CHECK(crypto_sign_seed_keypair(ignored.data(), secret->bytes.data(), seed.data()) == 0,

@@ -1,0 +1,153 @@
+#include "noisefloor/crypto/shamir.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "noisefloor/base/wide_int.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+constexpr std::size_t kPartBytes = 7;
+
+using Parts = std::array<std::uint64_t, kShareParts>;
+
+// Without branches: operands are secret.
+std::uint64_t reduced_once(std::uint64_t x) {
+  const std::uint64_t less = x - kPrime;
+  const std::uint64_t borrowed = 0 - (less >> 63);
+  return less + (kPrime & borrowed);
+}
+
+std::uint64_t add(std::uint64_t a, std::uint64_t b) { return reduced_once(a + b); }
+
+std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
+  const Uint128 product = Uint128{a} * b;
+  return reduced_once((static_cast<std::uint64_t>(product) & kPrime) + static_cast<std::uint64_t>(product >> 61));
+}
+
+std::uint64_t inverse(std::uint64_t a) {
+  std::uint64_t result = 1;
+  for (std::uint64_t exponent = kPrime - 2; exponent != 0; exponent >>= 1) {  // public
+    if ((exponent & 1) != 0) result = multiply(result, a);
+    a = multiply(a, a);
+  }
+  return result;
+}
+
+Parts parts_of(const Secret32& secret) {
+  std::array<std::uint8_t, kPartBytes * kShareParts> padded{};
+  std::copy(secret.bytes().begin(), secret.bytes().end(), padded.begin());
+  Parts parts{};
+  for (std::size_t i = 0; i < kShareParts; ++i) std::memcpy(&parts[i], padded.data() + kPartBytes * i, kPartBytes);
+  wipe(padded);
+  return parts;
+}
+
+void wipe_words(std::span<std::uint64_t> words) {
+  wipe({reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes()});
+}
+
+// Coefficients below the prime, uniform: 61 bits, drawn again in the case of 2^-61.
+void fill_uniform(std::span<std::uint64_t> out, const FillUniform& uniform) {
+  uniform({reinterpret_cast<std::uint8_t*>(out.data()), out.size_bytes()});
+  for (std::uint64_t& x : out) {
+    x &= kPrime;
+    while (x == kPrime) {
+      uniform({reinterpret_cast<std::uint8_t*>(&x), sizeof x});
+      x &= kPrime;
+    }
+  }
+}
+
+Parts values_of(Bytes share) {
+  Parts parts{};
+  std::memcpy(parts.data(), share.data(), kShareBytes);
+  return parts;
+}
+
+}  // namespace
+
+bool is_share(Bytes bytes) {
+  if (bytes.size() != kShareBytes) return false;
+  Parts parts = values_of(bytes);
+  std::uint64_t above = 0;
+  for (const std::uint64_t part : parts) above |= part >> 61 | (kPrime - 1 - (part & kPrime)) >> 63;
+  wipe_words(parts);
+  return above == 0;
+}
+
+Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32_t threshold, std::uint32_t points,
+                                             const FillUniform& uniform) {
+  if (threshold < 1 || threshold > points || points > kMaxShares) {
+    return invalid_argument(
+        fmt::format("a secret cannot be shared among {} with threshold {}; needed: 1 <= threshold <= shares <= {}",
+                    points, threshold, kMaxShares));
+  }
+  Parts constants = parts_of(secret);
+  // Coefficients of the powers 1, …, threshold − 1; those of the five polynomials side by side.
+  std::vector<std::uint64_t> coefficients((threshold - 1) * kShareParts);
+  fill_uniform(coefficients, uniform);
+  std::vector<ShareBytes> shares(points);
+  Parts values{};
+  for (std::uint32_t point = 1; point <= points; ++point) {
+    values = {};
+    for (std::size_t power = threshold - 1; power > 0; --power) {
+      const std::uint64_t* row = coefficients.data() + (power - 1) * kShareParts;
+      for (std::size_t i = 0; i < kShareParts; ++i) values[i] = multiply(add(values[i], row[i]), point);
+    }
+    for (std::size_t i = 0; i < kShareParts; ++i) values[i] = add(values[i], constants[i]);
+    std::memcpy(shares[point - 1].bytes().data(), values.data(), kShareBytes);
+  }
+  wipe_words(coefficients);
+  wipe_words(constants);
+  wipe_words(values);
+  return shares;
+}
+
+Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t threshold) {
+  const auto refused = [](std::string_view why) {
+    return Error{ErrorCode::kProtocol, fmt::format("the shares give no secret: {}", why)};
+  };
+  if (threshold < 1 || shares.size() != threshold) return refused("as many are needed as the threshold says");
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const std::uint32_t point = shares[i].point;
+    if (point < 1 || point > kMaxShares) return refused("a point is out of range");
+    for (std::size_t j = 0; j < i; ++j) {
+      if (shares[j].point == point) return refused("two are of the same point");
+    }
+    if (!is_share(shares[i].bytes)) return refused("a value is out of range");
+  }
+  // Lagrange at 0: the weight of point x is the product over the others y of y/(y − x).
+  Parts sums{};
+  for (const HeldShare& share : shares) {
+    std::uint64_t above = 1;
+    std::uint64_t below = 1;
+    for (const HeldShare& other : shares) {
+      if (other.point == share.point) continue;
+      above = multiply(above, other.point);
+      below = multiply(below, add(other.point, kPrime - share.point));
+    }
+    const std::uint64_t weight = multiply(above, inverse(below));
+    Parts values = values_of(share.bytes);
+    for (std::size_t i = 0; i < kShareParts; ++i) sums[i] = add(sums[i], multiply(weight, values[i]));
+    wipe_words(values);
+  }
+  // The last part holds 4 bytes, the others 7.
+  std::uint64_t beyond = sums[kShareParts - 1] >> 32;
+  for (const std::uint64_t part : sums) beyond |= part >> 56;
+  std::array<std::uint8_t, kPartBytes * kShareParts> padded{};
+  for (std::size_t i = 0; i < kShareParts; ++i) std::memcpy(padded.data() + kPartBytes * i, &sums[i], kPartBytes);
+  Secret32 secret;
+  std::copy_n(padded.begin(), secret.bytes().size(), secret.bytes().begin());
+  wipe(padded);
+  wipe_words(sums);
+  if (beyond != 0) return refused("what they give is too long");
+  return secret;
+}
+
+}  // namespace noisefloor
