@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "noisefloor/base/wide_int.h"
 
@@ -64,6 +65,12 @@ void fill_uniform(std::span<std::uint64_t> out, const FillUniform& uniform) {
   }
 }
 
+bool are_points(std::vector<std::uint32_t> points) {
+  std::sort(points.begin(), points.end());
+  return (points.empty() || (points.front() >= 1 && points.back() <= kMaxPoint)) &&
+         std::adjacent_find(points.begin(), points.end()) == points.end();
+}
+
 Parts values_of(Bytes share) {
   Parts parts{};
   std::memcpy(parts.data(), share.data(), kShareBytes);
@@ -81,27 +88,29 @@ bool is_share(Bytes bytes) {
   return above == 0;
 }
 
-Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32_t threshold, std::uint32_t points,
-                                             const FillUniform& uniform) {
-  if (threshold < 1 || threshold > points || points > kMaxShares) {
+Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32_t threshold,
+                                             std::span<const std::uint32_t> points, const FillUniform& uniform) {
+  if (threshold < 1 || threshold > points.size()) {
     return invalid_argument(
-        fmt::format("a secret cannot be shared among {} with threshold {}; needed: 1 <= threshold <= shares <= {}",
-                    points, threshold, kMaxShares));
+        fmt::format("a secret cannot be shared among {} with threshold {}", points.size(), threshold));
+  }
+  if (!are_points({points.begin(), points.end()})) {
+    return invalid_argument(fmt::format("points of shares must be distinct and from 1 to {}", kMaxPoint));
   }
   Parts constants = parts_of(secret);
   // Coefficients of the powers 1, …, threshold − 1; those of the five polynomials side by side.
   std::vector<std::uint64_t> coefficients((threshold - 1) * kShareParts);
   fill_uniform(coefficients, uniform);
-  std::vector<ShareBytes> shares(points);
+  std::vector<ShareBytes> shares(points.size());
   Parts values{};
-  for (std::uint32_t point = 1; point <= points; ++point) {
+  for (std::size_t k = 0; k < points.size(); ++k) {
     values = {};
     for (std::size_t power = threshold - 1; power > 0; --power) {
       const std::uint64_t* row = coefficients.data() + (power - 1) * kShareParts;
-      for (std::size_t i = 0; i < kShareParts; ++i) values[i] = multiply(add(values[i], row[i]), point);
+      for (std::size_t i = 0; i < kShareParts; ++i) values[i] = multiply(add(values[i], row[i]), points[k]);
     }
     for (std::size_t i = 0; i < kShareParts; ++i) values[i] = add(values[i], constants[i]);
-    std::memcpy(shares[point - 1].bytes().data(), values.data(), kShareBytes);
+    std::memcpy(shares[k].bytes().data(), values.data(), kShareBytes);
   }
   wipe_words(coefficients);
   wipe_words(constants);
@@ -114,14 +123,12 @@ Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t
     return Error{ErrorCode::kProtocol, fmt::format("the shares give no secret: {}", why)};
   };
   if (threshold < 1 || shares.size() != threshold) return refused("as many are needed as the threshold says");
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const std::uint32_t point = shares[i].point;
-    if (point < 1 || point > kMaxShares) return refused("a point is out of range");
-    for (std::size_t j = 0; j < i; ++j) {
-      if (shares[j].point == point) return refused("two are of the same point");
-    }
-    if (!is_share(shares[i].bytes)) return refused("a value is out of range");
+  std::vector<std::uint32_t> points;
+  for (const HeldShare& share : shares) {
+    points.push_back(share.point);
+    if (!is_share(share.bytes)) return refused("a value is out of range");
   }
+  if (!are_points(std::move(points))) return refused("points are out of range or the same");
   // Lagrange at 0: the weight of point x is the product over the others y of y/(y − x).
   Parts sums{};
   for (const HeldShare& share : shares) {

@@ -2,12 +2,12 @@
 //
 // Guarantee:     fewer than `threshold` shares are independent of the secret; `threshold` of them give it back. A share that
 //                was changed gives another secret, or none: check what comes back.
-// Requires:      1 ≤ threshold ≤ points ≤ kMaxShares; uniform bytes for the polynomials.
+// Requires:      1 ≤ threshold ≤ number of shares; distinct points from 1 to kMaxPoint; uniform bytes for the polynomials.
 // Timing:        independent of secret and shares.
 // Thread safety: pure functions.
 //
 // The secret is cut into five parts of at most 56 bits, little-endian; each is the value at 0 of a polynomial of degree
-// threshold − 1 of its own. Holder i (from 1) gets the five values at i.
+// threshold − 1 of its own. The holder of a point gets the five values there.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace noisefloor {
 
-inline constexpr std::uint32_t kMaxShares = 1U << 17;
+inline constexpr std::uint32_t kMaxPoint = 1U << 20;
 inline constexpr std::size_t kShareParts = 5;
 inline constexpr std::size_t kShareBytes = 8 * kShareParts;
 
@@ -29,18 +29,19 @@ inline constexpr std::size_t kShareBytes = 8 * kShareParts;
 using ShareBytes = Secret<kShareBytes>;
 
 struct HeldShare {
-  std::uint32_t point;  // from 1
-  Bytes bytes;          // kShareBytes of them
+  std::uint32_t point;
+  Bytes bytes;  // kShareBytes of them
 };
 
 // Fills its argument with uniform bytes.
 using FillUniform = std::function<void(std::span<std::uint8_t>)>;
 
-// The shares at points 1, …, points.
+// One share for each point, in that order.
 [[nodiscard]] Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32_t threshold,
-                                                           std::uint32_t points, const FillUniform& uniform);
+                                                           std::span<const std::uint32_t> points,
+                                                           const FillUniform& uniform);
 
-// Refused unless there are exactly `threshold` shares, at distinct points from 1 to kMaxShares, of the right form, and what
+// Refused unless there are exactly `threshold` shares, at distinct points, of the right form, and what
 // they give is 32 bytes.
 [[nodiscard]] Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t threshold);
 

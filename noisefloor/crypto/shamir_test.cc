@@ -30,6 +30,12 @@ Secret32 some_secret(std::uint64_t seed) {
   return secret;
 }
 
+std::vector<std::uint32_t> first_points(std::uint32_t count) {
+  std::vector<std::uint32_t> points(count);
+  std::iota(points.begin(), points.end(), 1U);
+  return points;
+}
+
 std::vector<HeldShare> held(const std::vector<ShareBytes>& shares, const std::vector<std::uint32_t>& points) {
   std::vector<HeldShare> result;
   for (const std::uint32_t point : points) result.push_back({point, shares[point - 1].bytes()});
@@ -40,9 +46,8 @@ TEST(Shamir, EveryThresholdOfSharesGivesTheSecretBack) {
   for (const auto& [threshold, points] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
            {1, 1}, {1, 5}, {2, 3}, {3, 5}, {5, 5}, {31, 66}, {124, 194}}) {
     const Secret32 secret = some_secret(threshold);
-    const auto shares = share_secret(secret, threshold, points, replay(points)).value();
-    std::vector<std::uint32_t> all(points);
-    std::iota(all.begin(), all.end(), 1U);
+    const auto shares = share_secret(secret, threshold, first_points(points), replay(points)).value();
+    std::vector<std::uint32_t> all = first_points(points);
     for (int turn = 0; turn < 5; ++turn) {
       std::rotate(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(points / 3 + 1) % points, all.end());
       const std::vector<std::uint32_t> chosen(all.begin(), all.begin() + threshold);
@@ -56,7 +61,7 @@ TEST(Shamir, ExtremeSecretsComeBack) {
   for (const std::uint8_t fill : {std::uint8_t{0}, std::uint8_t{0xff}}) {
     Secret32 secret;
     std::fill(secret.bytes().begin(), secret.bytes().end(), fill);
-    const auto shares = share_secret(secret, 3, 4, replay(1)).value();
+    const auto shares = share_secret(secret, 3, first_points(4), replay(1)).value();
     const Secret32 back = recover_secret(held(shares, {4, 1, 3}), 3).value();
     EXPECT_TRUE(equal_in_constant_time(back.bytes(), secret.bytes()));
   }
@@ -69,13 +74,13 @@ TEST(Shamir, SharesAreValuesOfThePolynomial) {
   const FillUniform fives = [](std::span<std::uint8_t> out) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = i % 8 == 0 ? 5 : 0;
   };
-  const auto shares = share_secret(secret, 2, 2, fives).value();
+  const auto shares = share_secret(secret, 2, first_points(2), fives).value();
   EXPECT_EQ(to_hex(shares[0].bytes()).substr(0, 32), "08000000000000000500000000000000");
   EXPECT_EQ(to_hex(shares[1].bytes()).substr(0, 32), "0d000000000000000a00000000000000");
 }
 
 TEST(Shamir, TooFewSharesGiveNothing) {
-  const auto shares = share_secret(some_secret(1), 3, 5, replay(2)).value();
+  const auto shares = share_secret(some_secret(1), 3, first_points(5), replay(2)).value();
   EXPECT_FALSE(recover_secret(held(shares, {1, 2}), 3).has_value());
   // A wrong threshold gives something else than the secret, or nothing.
   const auto wrong = recover_secret(held(shares, {1, 2}), 2);
@@ -84,13 +89,13 @@ TEST(Shamir, TooFewSharesGiveNothing) {
 
 TEST(Shamir, WrongSharesAreRefusedOrGiveAnotherSecret) {
   const Secret32 secret = some_secret(3);
-  const auto shares = share_secret(secret, 3, 5, replay(4)).value();
+  const auto shares = share_secret(secret, 3, first_points(5), replay(4)).value();
   EXPECT_FALSE(recover_secret(held(shares, {1, 2, 2}), 3).has_value());
   EXPECT_FALSE(recover_secret(held(shares, {1, 2, 3, 4}), 3).has_value());
   auto bad = held(shares, {1, 2, 3});
   bad[0].point = 0;
   EXPECT_FALSE(recover_secret(bad, 3).has_value());
-  bad[0].point = kMaxShares + 1;
+  bad[0].point = kMaxPoint + 1;
   EXPECT_FALSE(recover_secret(bad, 3).has_value());
   bad[0].point = 4;  // that of another
   const auto moved = recover_secret(bad, 3);
@@ -120,10 +125,19 @@ TEST(Shamir, FormOfShares) {
 
 TEST(Shamir, LimitsAreChecked) {
   const Secret32 secret = some_secret(5);
-  for (const auto& [threshold, points] :
-       std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 1}, {2, 1}, {1, 0}, {1, kMaxShares + 1}}) {
+  for (const auto& [threshold, points] : std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>{
+           {0, {1}}, {2, {1}}, {1, {}}, {1, {0}}, {1, {kMaxPoint + 1}}, {2, {3, 4, 3}}}) {
     EXPECT_EQ(share_secret(secret, threshold, points, replay(1)).error().code, ErrorCode::kInvalidArgument);
   }
+}
+
+TEST(Shamir, AnyPointsWillDo) {
+  const Secret32 secret = some_secret(6);
+  const std::vector<std::uint32_t> points = {kMaxPoint, 17, 1, 4096};
+  const auto shares = share_secret(secret, 3, points, replay(1)).value();
+  std::vector<HeldShare> chosen;
+  for (const std::size_t i : {3U, 0U, 2U}) chosen.push_back({points[i], shares[i].bytes()});
+  EXPECT_TRUE(equal_in_constant_time(recover_secret(chosen, 3).value().bytes(), secret.bytes()));
 }
 
 }  // namespace

@@ -1,0 +1,182 @@
+#include "noisefloor/secagg/parameters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "noisefloor/base/check.h"
+
+namespace noisefloor::secagg {
+namespace {
+
+using Real = long double;
+constexpr Real kNever = 0;
+// Above all roundings of the sums below.
+constexpr Real kMargin = 1 + 1e-9L;
+constexpr std::uint32_t kAlwaysComplete = 32;
+
+Real log_choose(Real n, Real k) { return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1); }
+
+// The number of marked ones among `drawn` of `population`, of which `marked` are.
+struct Hypergeometric {
+  Real population;
+  Real marked;
+  Real drawn;
+
+  [[nodiscard]] Real least() const { return std::max(Real{0}, drawn + marked - population); }
+  [[nodiscard]] Real most() const { return std::min(drawn, marked); }
+  [[nodiscard]] Real probability(Real x) const {
+    return std::exp(log_choose(marked, x) + log_choose(population - marked, drawn - x) - log_choose(population, drawn));
+  }
+  // P(X = x + 1)/P(X = x), decreasing in x.
+  [[nodiscard]] Real ratio_after(Real x) const {
+    return (marked - x) * (drawn - x) / ((x + 1) * (population - marked - drawn + x + 1));
+  }
+  [[nodiscard]] Real mean() const { return drawn * marked / population; }
+
+  // P(X ≥ x): exact below the mean as well, but of use above it only.
+  [[nodiscard]] Real at_least(Real x) const {
+    if (x <= least()) return 1;
+    if (x > most()) return kNever;
+    if (x <= mean()) return 1;
+    Real sum = 0;
+    for (Real term = probability(x); x <= most() && term > sum * 1e-25L; ++x) {
+      sum += term;
+      term *= ratio_after(x);
+    }
+    return std::min(Real{1}, sum * kMargin);
+  }
+  // P(X < x): that at least drawn − x + 1 are not marked.
+  [[nodiscard]] Real below(Real x) const {
+    return Hypergeometric{population, population - marked, drawn}.at_least(drawn - x + 1);
+  }
+};
+
+double log2_of(Real probability) {
+  return probability <= 0 ? -std::numeric_limits<double>::infinity() : static_cast<double>(std::log2(probability));
+}
+
+struct Counts {
+  Real clients;
+  Real corrupt;
+  Real drop;
+};
+
+// Whole clients, rounded up; a share such as 0.29 of 100 is 29.
+Counts counts_of(const Assumptions& a) {
+  const auto count = [&](double share) { return std::ceil(Real{share} * a.clients - 1e-6L); };
+  return {static_cast<Real>(a.clients), count(a.corrupt), count(a.drop)};
+}
+
+Result<void> check(const Assumptions& a) {
+  if (a.clients < 2 || a.clients > kMaxClients) {
+    return invalid_argument(fmt::format("the number of clients must be from 2 to {}; got {}", kMaxClients, a.clients));
+  }
+  for (const double share : {a.corrupt, a.drop}) {
+    if (!(share >= 0 && share < 1)) {
+      return invalid_argument(
+          fmt::format("corrupt and drop are shares of the clients, 0 or above and below 1; got {}", share));
+    }
+  }
+  for (const double bits : {a.security_bits, a.correctness_bits}) {
+    if (!(bits >= 1 && bits <= 256)) {
+      return invalid_argument(fmt::format("security and correctness must be from 1 to 256 bits; got {}", bits));
+    }
+  }
+  return success();
+}
+
+bool is_lying(const Assumptions& a) { return a.threat == ThreatModel::kLyingServer; }
+
+// The number of corrupt neighbours from which on a client is lost.
+Real fatal(const Assumptions& a, Real degree, Real threshold) {
+  return is_lying(a) ? 2 * threshold - degree : threshold;
+}
+
+Real some_client_lost(const Assumptions& a, Real degree, Real threshold) {
+  const Counts n = counts_of(a);
+  return n.clients * Hypergeometric{n.clients - 1, n.corrupt, degree}.at_least(fatal(a, degree, threshold));
+}
+
+// Two places where degree/2 in a row are missing, anywhere.
+Real falls_apart(const Assumptions& a, Real degree, Real threshold) {
+  if (2 * threshold > degree) return kNever;
+  const Counts n = counts_of(a);
+  const Real missing = n.corrupt + n.drop;
+  if (missing < degree) return kNever;
+  if (missing >= n.clients) return 1;
+  const Real log_probability = log_choose(n.clients - degree, missing - degree) - log_choose(n.clients, missing);
+  return std::min(Real{1}, n.clients * n.clients / 2 * std::exp(log_probability) * kMargin);
+}
+
+// Of those who stay, and of those who do not, each sees one of its own kind less among the others.
+Real some_client_stuck(const Assumptions& a, Real degree, Real threshold) {
+  const Counts n = counts_of(a);
+  const Real others = n.clients - 1;
+  Real sum = (n.clients - n.drop) * Hypergeometric{others, others - n.drop, degree}.below(threshold);
+  if (n.drop > 0) sum += n.drop * Hypergeometric{others, n.clients - n.drop, degree}.below(threshold);
+  return sum;
+}
+
+Topology complete(const Assumptions& a, std::uint32_t threshold) {
+  const Counts n = counts_of(a);
+  const auto needed = static_cast<Real>(threshold);
+  const bool secure = is_lying(a) ? 2 * needed > n.clients + n.corrupt : needed > n.corrupt;
+  const bool correct = n.clients - 1 - n.drop >= needed;
+  return {a.clients - 1, threshold, log2_of(secure ? kNever : Real{1}), log2_of(correct ? kNever : Real{1})};
+}
+
+Topology sparse(const Assumptions& a, std::uint32_t degree, std::uint32_t threshold) {
+  const Real insecure = some_client_lost(a, degree, threshold) + falls_apart(a, degree, threshold);
+  return {degree, threshold, std::min(0.0, log2_of(insecure)),
+          std::min(0.0, log2_of(some_client_stuck(a, degree, threshold)))};
+}
+
+}  // namespace
+
+std::string_view name_of(ThreatModel threat) {
+  switch (threat) {
+    case ThreatModel::kCuriousServer:
+      return "curious-server";
+    case ThreatModel::kLyingServer:
+      return "lying-server";
+  }
+  NF_UNREACHABLE("a threat model outside the closed list");
+}
+
+Result<Topology> evaluate_topology(const Assumptions& a, std::uint32_t degree, std::uint32_t threshold) {
+  NF_TRY_VOID(check(a));
+  if (degree >= a.clients || threshold < 1 || threshold > degree || (degree % 2 == 1 && degree != a.clients - 1)) {
+    return invalid_argument(
+        fmt::format("no graph of {} clients has degree {} and threshold {}", a.clients, degree, threshold));
+  }
+  return degree == a.clients - 1 ? complete(a, threshold) : sparse(a, degree, threshold);
+}
+
+Result<Topology> find_topology(const Assumptions& a) {
+  NF_TRY_VOID(check(a));
+  // Half of what may go wrong is for lost clients, half for a graph that falls apart.
+  const Real insecure = std::exp2(-Real{a.security_bits} - 1);
+  const Real incorrect = std::exp2(-Real{a.correctness_bits});
+  if (a.clients > kAlwaysComplete) {
+    // The smallest secure threshold never falls as the degree grows.
+    std::uint32_t threshold = 1;
+    for (std::uint32_t degree = 2; degree < a.clients - 1; degree += 2) {
+      while (threshold <= degree && some_client_lost(a, degree, threshold) > insecure) ++threshold;
+      if (threshold > degree || falls_apart(a, degree, threshold) > insecure) continue;
+      if (some_client_stuck(a, degree, threshold) <= incorrect) return sparse(a, degree, threshold);
+    }
+  }
+  const Counts n = counts_of(a);
+  const Real threshold = is_lying(a) ? std::floor((n.clients + n.corrupt) / 2) + 1 : std::max(Real{2}, n.corrupt + 1);
+  if (threshold > n.clients - 1 - n.drop) {
+    return invalid_argument(fmt::format(
+        "no degree and threshold exist for {} clients, {} of them corrupt and {} dropping out, with a {}. Assume fewer",
+        a.clients, static_cast<double>(n.corrupt), static_cast<double>(n.drop), name_of(a.threat)));
+  }
+  return complete(a, static_cast<std::uint32_t>(threshold));
+}
+
+}  // namespace noisefloor::secagg
