@@ -1,0 +1,47 @@
+// Why a client or a server ends a round, or turns a message away: a closed list.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor::secagg {
+
+enum class AbortReason : std::uint8_t {
+  // Any message
+  kMalformed,     // not the one text of a message of this round
+  kNotAuthentic,  // not from whom it says, or changed on its way
+  kNotDue,        // not the message that comes next
+  kOtherStory,    // a second message in place of one that was answered already, with other content
+  // The invitation
+  kConfigurationRefused,  // out of range, or another registry of clients
+  kThreatModelRefused,    // protects from less than the client insists on
+  kOldRound,              // the client took part in this round, or a later one, before
+  kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
+  // Keys
+  kCohortTooSmall,  // fewer clients than the minimum cohort
+  kUnknownClient,   // a client that the registry does not list
+  kDuplicate,       // one client or one key twice, or not in order
+  kOwnKeysChanged,  // the client's own keys are missing or are others
+  kBadSignature,    // keys that their owner did not sign, for this round and configuration
+  kBadKey,          // a public key with which no secret can be agreed on
+  // Shares and survivors
+  kTooFewNeighbours,  // fewer neighbours than the threshold are left
+  kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or they were not for this client
+  kLeftOut,           // a list of clients does not hold the one it was sent to
+  kNewSurvivor,       // a survivor who was not there before
+  kNotConfirmed,  // fewer neighbours than the threshold signed the same survivors
+  kNoInput,       // the input was not given in time
+  // The server alone
+  kTooFewShares,  // too few neighbours of some client answered: its mask stays
+  kBadShares,     // the shares of some client do not give what it committed to
+};
+
+// "malformed", "not-authentic", …
+[[nodiscard]] std::string_view name_of(AbortReason reason);
+
+// Code kProtocol; "not-authentic: …" with the reason in words.
+[[nodiscard]] Error error_of(AbortReason reason);
+
+}  // namespace noisefloor::secagg

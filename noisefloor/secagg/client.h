@@ -1,0 +1,117 @@
+// One client in one round: bytes in, bytes out; no clock, no input or output.
+//
+//   join → advertisement() ─► server ─► receive(roster) ─► shares ─► server ─► receive(delivery) ─► masked input ─► …
+//
+// Guarantee:     whatever the server sends, it learns about this client's input no more than the sum of at least
+//                `minimum_cohort` inputs, among them all honest ones of the client's group, but with the probability that the
+//                policy accepts (parameters.h); given that no more clients are corrupt than the policy says. With a curious
+//                server this holds if the server follows the protocol, with a lying one in any case (docs/secagg.md).
+//                A neighbour's shares leave this client once, one of the two kinds. Secrets are wiped when the client goes or the
+//                round is aborted.
+// Implements:    Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", on the sparse graph
+//                of Bell et al. 2020.
+// Requires:      registry, signing key and stream outlive the client; the stream is a SecureRandom but in simulations.
+// Messages:      what is not authentic is turned away and changes nothing. What is authentic and wrong is the server's doing: the
+//                round is aborted, with a reason. The same message again gets the same answer, byte by byte.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/key_agreement.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/secagg/abort.h"
+#include "noisefloor/secagg/config.h"
+#include "noisefloor/secagg/messages.h"
+
+namespace noisefloor::secagg {
+
+// What a client insists on, whatever it is told.
+struct Policy {
+  ThreatModel threat = ThreatModel::kLyingServer;  // at least
+  double corrupt = 0.1;                            // share of the clients that may be corrupt
+  double drop = 0.2;
+  double security_bits = 40;
+  std::uint32_t minimum_cohort = 3;
+  std::optional<std::uint64_t> last_round;  // rounds up to this one are old
+};
+
+class Client {
+ public:
+  // Refused, with the reason in the message, if the configuration does not keep the policy.
+  [[nodiscard]] static Result<Client> join(const RoundConfig& config, const Registry& registry, std::uint32_t number,
+                                           const SigningKey& key, const Policy& policy, BitStream& stream);
+
+  // The first message to the server.
+  [[nodiscard]] const Message& advertisement() const { return advertisement_; }
+
+  // Due before the delivery is received. Refused unless it has the configuration's shape.
+  [[nodiscard]] Result<void> set_input(LaneVector input);
+
+  // The answer to a message of the server.
+  [[nodiscard]] Result<Message> receive(Bytes message);
+
+  [[nodiscard]] std::optional<AbortReason> aborted() const { return aborted_; }
+  // Whether the last answer was given.
+  [[nodiscard]] bool done() const { return done_; }
+
+ private:
+  struct Neighbour {
+    Advertisement keys;
+    Secret32 agreed;  // by the channel keys
+    std::optional<ShareBytes> mask_key_share;
+    std::optional<ShareBytes> own_mask_share;
+  };
+
+  Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
+         const Policy& policy, BitStream& stream);
+
+  // Each is the answer, or the reason to abort.
+  struct Answer;
+  [[nodiscard]] Answer answer(const Envelope& envelope);
+  [[nodiscard]] Answer share_keys(Bytes body);
+  [[nodiscard]] Answer mask_input(Bytes body);
+  [[nodiscard]] Answer hear_survivors(Bytes body);
+  [[nodiscard]] Answer hear_confirmations(Bytes body);
+  [[nodiscard]] Answer unmask() const;
+  // Those of the neighbours that are in `set`.
+  [[nodiscard]] std::uint32_t neighbours_in(const ClientSet& set) const;
+  [[nodiscard]] Error abort(AbortReason reason);
+
+  RoundConfig config_;
+  const Registry* registry_;
+  std::uint32_t number_;
+  const SigningKey* key_;
+  Policy policy_;
+  BitStream* stream_;
+
+  std::optional<AgreementKey> channel_keys_;
+  std::optional<AgreementKey> mask_keys_;
+  Secret32 own_;      // the secret of the own mask
+  Secret32 channel_;  // shared with the server
+  Advertisement advertised_{};
+  Message advertisement_;
+  std::optional<LaneVector> input_;
+
+  // By place in the roster.
+  Digest context_{};
+  std::uint32_t roster_clients_ = 0;
+  std::uint32_t place_ = 0;
+  std::vector<std::uint32_t> neighbours_;
+  std::vector<Neighbour> known_;  // in the same order
+  std::optional<ClientSet> sharing_;
+  std::optional<ClientSet> survivors_;
+
+  MessageType due_ = MessageType::kRoster;
+  std::map<MessageType, Digest> answered_;
+  Message last_answer_;
+  bool done_ = false;
+  std::optional<AbortReason> aborted_;
+};
+
+}  // namespace noisefloor::secagg

@@ -1,0 +1,78 @@
+#include "noisefloor/secagg/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "noisefloor/secagg/keys.h"
+#include "noisefloor/secagg/wire.h"
+
+namespace noisefloor::secagg {
+
+Digest digest_of(const Registry& registry) {
+  Writer out(32 * registry.size());
+  for (const PublicKey& key : registry) out.bytes(key);
+  return labelled_digest("registry", {out.written()});
+}
+
+Result<void> check_config(const RoundConfig& config) {
+  if (config.clients < 2 || config.clients > kMaxClients) {
+    return invalid_argument(fmt::format("a round takes 2 to {} clients; got {}", kMaxClients, config.clients));
+  }
+  if (config.degree >= config.clients || (config.degree % 2 == 1 && config.degree + 1 != config.clients)) {
+    return invalid_argument(
+        fmt::format("a degree is even and below the number of clients, or one less than it; got {} for {} clients",
+                    config.degree, config.clients));
+  }
+  if (config.threshold < 1 || config.threshold > config.degree) {
+    return invalid_argument(
+        fmt::format("a threshold is from 1 to the degree {}; got {}", config.degree, config.threshold));
+  }
+  if (config.minimum_cohort < 2 || config.minimum_cohort > config.clients) {
+    return invalid_argument(fmt::format("a minimum cohort is from 2 to the number of clients {}; got {}",
+                                        config.clients, config.minimum_cohort));
+  }
+  if (config.dimension < 1 || config.dimension > kMaxDimension) {
+    return invalid_argument(fmt::format("a vector has 1 to {} coordinates; got {}", kMaxDimension, config.dimension));
+  }
+  if (config.bits < 1 || config.bits > kMaxBits) {
+    return invalid_argument(fmt::format("a coordinate has 1 to {} bits; got {}", kMaxBits, config.bits));
+  }
+  return success();
+}
+
+std::vector<std::uint8_t> to_bytes(const RoundConfig& config) {
+  Writer out(kConfigBytes);
+  out.number(config.round).bytes(config.model).bytes(config.registry).bytes(config.server);
+  out.number(static_cast<std::uint8_t>(config.threat)).number(config.clients).number(config.degree);
+  out.number(config.threshold).number(config.minimum_cohort).number(config.dimension).number(config.bits);
+  return out.take();
+}
+
+std::optional<RoundConfig> parse_config(Bytes bytes) {
+  Reader in(bytes);
+  RoundConfig config;
+  config.round = in.number<std::uint64_t>();
+  config.model = in.array<32>();
+  config.registry = in.array<32>();
+  config.server = in.array<32>();
+  const auto threat = in.number<std::uint8_t>();
+  config.clients = in.number<std::uint32_t>();
+  config.degree = in.number<std::uint32_t>();
+  config.threshold = in.number<std::uint32_t>();
+  config.minimum_cohort = in.number<std::uint32_t>();
+  config.dimension = in.number<std::uint64_t>();
+  config.bits = in.number<std::uint8_t>();
+  if (!in.done() || threat > static_cast<std::uint8_t>(ThreatModel::kLyingServer)) return std::nullopt;
+  config.threat = static_cast<ThreatModel>(threat);
+  if (!check_config(config).has_value()) return std::nullopt;
+  return config;
+}
+
+Digest digest_of(const RoundConfig& config) { return labelled_digest("configuration", {to_bytes(config)}); }
+
+std::uint32_t degree_among(const RoundConfig& config, std::uint32_t clients) {
+  return std::min(config.degree, clients - 1);
+}
+
+}  // namespace noisefloor::secagg

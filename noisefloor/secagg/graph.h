@@ -1,0 +1,30 @@
+// Who is whose neighbour: the permuted Harary graph of parameters.h, from a public seed that clients and server both compute.
+//
+// Guarantee:     neighbours are mutual; everyone has `degree` of them, or all others if there are no more than that. The order on the
+//                circle is uniform, up to 2^-30, if the seed is.
+// Thread safety: const after construction.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "noisefloor/crypto/hash.h"
+
+namespace noisefloor::secagg {
+
+class Graph {
+ public:
+  // Requires an even degree if degree + 1 < clients (checked).
+  Graph(std::uint32_t clients, std::uint32_t degree, const Digest& seed);
+
+  [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(at_.size()); }
+  // In ascending order. Requires client < clients().
+  [[nodiscard]] std::vector<std::uint32_t> neighbours(std::uint32_t client) const;
+
+ private:
+  std::uint32_t degree_;
+  std::vector<std::uint32_t> at_;     // who stands at a place
+  std::vector<std::uint32_t> place_;  // where a client stands
+};
+
+}  // namespace noisefloor::secagg

@@ -1,0 +1,67 @@
+#include "noisefloor/secagg/keys.h"
+
+#include <algorithm>
+
+#include "noisefloor/crypto/hkdf.h"
+#include "noisefloor/secagg/wire.h"
+
+namespace noisefloor::secagg {
+namespace {
+
+constexpr std::string_view kProtocol = "noisefloor secagg 1 ";
+
+Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+std::vector<std::uint8_t> info(std::string_view label, std::initializer_list<std::uint32_t> numbers) {
+  Writer out;
+  out.bytes(bytes_of(kProtocol)).bytes(bytes_of(label)).number(std::uint8_t{0});
+  for (const std::uint32_t number : numbers) out.number(number);
+  return out.take();
+}
+
+}  // namespace
+
+std::string labelled(std::string_view label, std::initializer_list<Bytes> parts) {
+  Writer out;
+  out.bytes(bytes_of(kProtocol)).bytes(bytes_of(label)).number(std::uint8_t{0});
+  for (const Bytes part : parts) out.number(std::uint64_t{part.size()}).bytes(part);
+  const Bytes text = out.written();
+  return {reinterpret_cast<const char*>(text.data()), text.size()};
+}
+
+Digest labelled_digest(std::string_view label, std::initializer_list<Bytes> parts) {
+  return blake2b(labelled(label, parts));
+}
+
+Digest context_of(const Digest& config, Bytes roster) { return labelled_digest("context", {config, roster}); }
+
+Digest graph_seed(const Digest& context) { return labelled_digest("graph", {context}); }
+
+Secret32 channel_key(const Secret32& agreed, const Digest& config) {
+  return derive<32>(agreed.bytes(), config, info("channel", {}));
+}
+
+Secret32 tag_key(const Secret32& channel, std::uint8_t message_type) {
+  return derive<32>(channel.bytes(), {}, info("tag", {message_type}));
+}
+
+Secret32 share_key(const Secret32& agreed, const Digest& context, std::uint32_t from, std::uint32_t to) {
+  return derive<32>(agreed.bytes(), context, info("share", {from, to}));
+}
+
+MaskSeed pair_seed(const Secret32& agreed, const Digest& context, std::uint32_t a, std::uint32_t b) {
+  return derive<kMaskSeedBytes>(agreed.bytes(), context, info("pair mask", {std::min(a, b), std::max(a, b)}));
+}
+
+MaskSeed own_seed(const Secret32& own, const Digest& context, std::uint32_t client) {
+  return derive<kMaskSeedBytes>(own.bytes(), context, info("own mask", {client}));
+}
+
+Digest commitment(const Secret32& own, const Digest& context, std::uint32_t client) {
+  const Secret32 key = derive<32>(own.bytes(), context, info("commitment", {client}));
+  Digest digest;
+  std::copy(key.bytes().begin(), key.bytes().end(), digest.begin());
+  return digest;
+}
+
+}  // namespace noisefloor::secagg

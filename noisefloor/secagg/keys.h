@@ -1,0 +1,36 @@
+// What is derived from what: every digest and key of the protocol, each with a label of its own.
+//
+// Guarantee:     no two derivations share an input: labels differ, and parts of variable length carry their length.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/mask.h"
+#include "noisefloor/crypto/secret.h"
+
+namespace noisefloor::secagg {
+
+// What this protocol and version hashes or signs under `label`.
+[[nodiscard]] std::string labelled(std::string_view label, std::initializer_list<Bytes> parts);
+[[nodiscard]] Digest labelled_digest(std::string_view label, std::initializer_list<Bytes> parts);
+
+// What all who share a view of the round agree on: configuration and roster.
+[[nodiscard]] Digest context_of(const Digest& config, Bytes roster);
+[[nodiscard]] Digest graph_seed(const Digest& context);
+
+// `agreed` is what two X25519 keys agree on; numbers are those of clients.
+[[nodiscard]] Secret32 channel_key(const Secret32& agreed, const Digest& config);
+[[nodiscard]] Secret32 tag_key(const Secret32& channel, std::uint8_t message_type);
+[[nodiscard]] Secret32 share_key(const Secret32& agreed, const Digest& context, std::uint32_t from, std::uint32_t to);
+// The same for (a, b) and (b, a).
+[[nodiscard]] MaskSeed pair_seed(const Secret32& agreed, const Digest& context, std::uint32_t a, std::uint32_t b);
+// `own` is the secret of a client's own mask.
+[[nodiscard]] MaskSeed own_seed(const Secret32& own, const Digest& context, std::uint32_t client);
+[[nodiscard]] Digest commitment(const Secret32& own, const Digest& context, std::uint32_t client);
+
+}  // namespace noisefloor::secagg

@@ -1,0 +1,141 @@
+// Every message of the protocol, as bytes and back. The format is docs/formats/secagg.md.
+//
+// Guarantee:     one text for one message: what is parsed and written again gives the same bytes. What is read is bounded by the
+//                configuration and the roster, never by the message: no length in it is believed.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "noisefloor/crypto/aead.h"
+#include "noisefloor/crypto/shamir.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/secagg/config.h"
+
+namespace noisefloor::secagg {
+
+using Message = std::vector<std::uint8_t>;
+
+enum class MessageType : std::uint8_t {
+  kInvitation = 0,     // server → client: the configuration
+  kAdvertisement = 1,  // client → server: two public keys, signed
+  kRoster = 2,         // server → client: everyone's
+  kShares = 3,         // client → server: sealed shares, one for each neighbour
+  kDelivery = 4,       // server → client: who sent shares, and those of the neighbours
+  kMaskedInput = 5,    // client → server
+  kSurvivors = 6,      // server → client: whose input arrived
+  kConfirmation = 7,   // client → server: a signature of that (lying server only)
+  kConfirmations = 8,  // server → client: those of the neighbours (lying server only)
+  kUnmasking = 9,      // client → server: one share for each neighbour
+};
+
+// Some of the clients of a roster, by their place in it.
+class ClientSet {
+ public:
+  explicit ClientSet(std::uint32_t clients) : clients_(clients), bytes_((clients + 7) / 8) {}
+  // Nothing unless the size is right and the bits left over are zero.
+  [[nodiscard]] static std::optional<ClientSet> parse(Bytes bytes, std::uint32_t clients);
+
+  void insert(std::uint32_t client) {
+    bytes_[client / 8] = static_cast<std::uint8_t>(bytes_[client / 8] | 1U << client % 8);
+  }
+  [[nodiscard]] bool contains(std::uint32_t client) const { return (bytes_[client / 8] >> client % 8 & 1U) != 0; }
+  [[nodiscard]] bool contains_all(const ClientSet& other) const;
+  [[nodiscard]] std::uint32_t size() const;
+  [[nodiscard]] std::uint32_t clients() const { return clients_; }
+  [[nodiscard]] Bytes bytes() const { return bytes_; }
+  friend bool operator==(const ClientSet&, const ClientSet&) = default;
+
+ private:
+  std::uint32_t clients_;
+  std::vector<std::uint8_t> bytes_;
+};
+
+// --- What every message has: who it is from (or for), and a tag that says so, but for the first two kinds. -------------------
+
+struct Envelope {
+  MessageType type;
+  std::uint32_t client;  // who sent it, or to whom it is sent
+  Bytes body;
+  Bytes tagged;  // what the tag is of
+  Bytes tag;     // empty if there is none
+};
+inline constexpr std::size_t kHeaderBytes = 8;
+// Requires nothing: any bytes.
+[[nodiscard]] std::optional<Envelope> parse_envelope(Bytes message);
+[[nodiscard]] bool is_authentic(const Envelope& envelope, const Secret32& channel);
+
+// --- Messages. `channel` is the key shared by client and server. ---------------------------------------------------------------
+
+[[nodiscard]] Message invitation(const RoundConfig& config);
+// The body of an invitation is a configuration: parse_config.
+
+struct Advertisement {
+  std::uint32_t client;
+  AgreementPublicKey channel_key;
+  AgreementPublicKey mask_key;
+  Signature signature;  // of signed_keys
+  friend bool operator==(const Advertisement&, const Advertisement&) = default;
+};
+inline constexpr std::size_t kAdvertisementBytes = 4 + 32 + 32 + 64;
+[[nodiscard]] std::string signed_keys(const Digest& config, const Advertisement& advertisement);
+[[nodiscard]] Message to_message(const Advertisement& advertisement);
+[[nodiscard]] std::optional<Advertisement> parse_advertisement(const Envelope& envelope);
+
+// The roster's bytes are the same for everyone.
+using Roster = std::vector<Advertisement>;
+[[nodiscard]] std::vector<std::uint8_t> to_bytes(const Roster& roster);
+[[nodiscard]] Message roster_message(std::uint32_t to, Bytes roster, const Secret32& channel);
+[[nodiscard]] std::optional<Roster> parse_roster(Bytes body, std::uint32_t max_clients);
+
+// Shares of a mask key and of an own mask's secret, sealed for one neighbour.
+inline constexpr std::size_t kSealedBytes = 2 * kShareBytes + kTagBytes;
+using SealedShares = std::array<std::uint8_t, kSealedBytes>;
+// One for each neighbour, in the neighbours' order.
+[[nodiscard]] Message shares_message(std::uint32_t from, const std::vector<SealedShares>& sealed,
+                                     const Secret32& channel);
+[[nodiscard]] std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t neighbours);
+
+struct Delivery {
+  ClientSet sharing;                 // those who sent shares
+  std::vector<SealedShares> sealed;  // from each neighbour among them, in order
+};
+[[nodiscard]] Message delivery_message(std::uint32_t to, const Delivery& delivery, const Secret32& channel);
+[[nodiscard]] std::optional<Delivery> parse_delivery(Bytes body, std::uint32_t clients,
+                                                     const std::vector<std::uint32_t>& neighbours);
+
+struct MaskedInput {
+  Digest commitment;  // to the secret of the own mask
+  Bytes packed;
+};
+[[nodiscard]] Message masked_input_message(std::uint32_t from, const Digest& commitment, const LaneVector& masked,
+                                           const Secret32& channel);
+[[nodiscard]] std::optional<MaskedInput> parse_masked_input(Bytes body, const RoundConfig& config);
+
+[[nodiscard]] Message survivors_message(std::uint32_t to, const ClientSet& survivors, const Secret32& channel);
+// The body is a ClientSet.
+
+// What a client signs: who sent shares, and who survived.
+[[nodiscard]] std::string signed_survivors(const Digest& context, const ClientSet& sharing, const ClientSet& survivors);
+[[nodiscard]] Message confirmation_message(std::uint32_t from, const Signature& signature, const Secret32& channel);
+[[nodiscard]] std::optional<Signature> parse_confirmation(Bytes body);
+
+struct Confirmation {
+  std::uint32_t place;  // in the roster
+  Signature signature;
+};
+[[nodiscard]] Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>& confirmations,
+                                            const Secret32& channel);
+// In ascending order of neighbours.
+[[nodiscard]] std::optional<std::vector<Confirmation>> parse_confirmations(
+    Bytes body, const std::vector<std::uint32_t>& neighbours);
+
+// One share for each neighbour that sent shares, in order: of its own mask if it survived, of its mask key if not.
+[[nodiscard]] Message unmasking_message(std::uint32_t from, const std::vector<ShareBytes>& shares,
+                                        const Secret32& channel);
+// The shares' bytes, each of the right form.
+[[nodiscard]] std::optional<std::vector<Bytes>> parse_unmasking(Bytes body, std::size_t shares);
+
+}  // namespace noisefloor::secagg

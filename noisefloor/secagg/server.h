@@ -1,0 +1,115 @@
+// The server of one round: bytes in, bytes out; no clock, no input or output.
+//
+// Messages of clients come in any order (`receive`). Whoever runs the server decides when to wait no longer (`close`); then there
+// is a message for each client that is still there (`message_for`), until the round is done or aborted.
+//
+// Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders masked them as the
+//                protocol says; wrong shares are found by what their owners committed to, and never give a wrong sum.
+//                A round below a threshold or the minimum cohort is aborted before any share of it is asked for.
+//                Each client's message counts once; one that is turned away changes nothing. Late inputs are not added, and
+//                stay hidden: the secret of their own mask is never asked for.
+// Memory:        one vector; beside it about 150 bytes for each pair of neighbours. Inputs are added as they come, masks in tiles.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/key_agreement.h"
+#include "noisefloor/secagg/abort.h"
+#include "noisefloor/secagg/config.h"
+#include "noisefloor/secagg/lane_vector.h"
+#include "noisefloor/secagg/messages.h"
+
+namespace noisefloor::secagg {
+
+// What the server waits for.
+enum class Stage : std::uint8_t {
+  kAdvertisements,
+  kShares,
+  kMaskedInputs,
+  kConfirmations,
+  kUnmaskings,
+  kDone,
+  kAborted
+};
+[[nodiscard]] std::string_view name_of(Stage stage);
+
+class Server {
+ public:
+  // Requires (refused otherwise): `key` is that of the configuration, and `registry` too.
+  [[nodiscard]] static Result<Server> create(const RoundConfig& config, const Registry& registry, AgreementKey key);
+
+  [[nodiscard]] Stage stage() const { return stage_; }
+
+  // One message of a client. An error says why it was turned away.
+  [[nodiscard]] Result<void> receive(Bytes message);
+
+  // Goes on to the next stage with what has arrived. An error says why the round is aborted.
+  [[nodiscard]] Result<void> close();
+
+  // Those who are still there, and what to send them.
+  [[nodiscard]] std::vector<std::uint32_t> recipients() const;
+  [[nodiscard]] Result<Message> message_for(std::uint32_t client) const;
+  // How many messages of this stage have arrived.
+  [[nodiscard]] std::uint32_t arrived() const { return arrived_; }
+
+  // When the stage is kDone (checked).
+  [[nodiscard]] const LaneVector& sum() const;
+  // The clients whose inputs are in the sum; after the masked inputs are closed (checked).
+  [[nodiscard]] std::vector<std::uint32_t> survivors() const;
+  [[nodiscard]] std::optional<AbortReason> aborted() const { return aborted_; }
+
+ private:
+  struct Share {
+    std::uint32_t point;
+    ShareBytes bytes;
+  };
+  struct Entry {
+    Advertisement keys;
+    Secret32 channel;
+    std::vector<SealedShares> sealed;  // for its neighbours
+    Digest commitment{};
+    std::optional<Signature> confirmation;
+    bool answered = false;      // with an unmasking
+    std::vector<Share> shares;  // of the one secret of this client that is needed
+  };
+
+  Server(const RoundConfig& config, const Registry& registry, AgreementKey key);
+
+  [[nodiscard]] std::optional<AbortReason> take_advertisement(const Envelope& envelope);
+  [[nodiscard]] std::optional<AbortReason> take(const Envelope& envelope);
+  [[nodiscard]] std::optional<AbortReason> take_unmasking(std::uint32_t place, Bytes body);
+  [[nodiscard]] std::optional<AbortReason> next();
+  [[nodiscard]] std::optional<AbortReason> make_roster();
+  // Whether enough are in `set`: a cohort, and a threshold of neighbours of each client that sent shares.
+  [[nodiscard]] std::optional<AbortReason> check_enough(const ClientSet& set) const;
+  [[nodiscard]] std::optional<AbortReason> remove_masks();
+  // The secret that the shares of this client give; requires a threshold of them.
+  [[nodiscard]] std::optional<Secret32> recover(std::uint32_t place) const;
+  [[nodiscard]] std::optional<std::uint32_t> place_of(std::uint32_t client) const;
+  [[nodiscard]] bool is_recipient(std::uint32_t place) const;
+
+  RoundConfig config_;
+  Digest config_digest_;
+  const Registry* registry_;
+  AgreementKey key_;
+
+  Stage stage_ = Stage::kAdvertisements;
+  std::uint32_t arrived_ = 0;
+  std::optional<AbortReason> aborted_;
+  std::map<std::uint32_t, Entry> joining_;  // by number, until the roster is made
+  std::vector<Entry> entries_;              // by place in it
+  std::vector<std::uint8_t> roster_;
+  Digest context_{};
+  std::vector<std::vector<std::uint32_t>> neighbours_;  // of each place
+  ClientSet sharing_;
+  ClientSet survivors_;
+  LaneVector sum_;
+};
+
+}  // namespace noisefloor::secagg

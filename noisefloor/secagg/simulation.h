@@ -1,0 +1,76 @@
+// Whole rounds in one process: the clients and the server of a real round, and a network between them that may do anything.
+//
+// Guarantee:     the same stream and network give the same round, byte by byte.
+// Requires:      for tests, measurements and demonstrations: all keys are in one place.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/secagg/client.h"
+#include "noisefloor/secagg/server.h"
+
+namespace noisefloor::secagg {
+
+// Clients and a server, with their long-lived keys.
+struct Cohort {
+  std::vector<SigningKey> keys;
+  Registry registry;
+  Secret32 server;
+
+  [[nodiscard]] static Cohort draw(std::uint32_t clients, BitStream& stream);
+  // What a round among them needs; `model` is left empty.
+  [[nodiscard]] RoundConfig config(std::uint64_t round, const Topology& topology, ThreatModel threat,
+                                   std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const;
+};
+
+// Everything arrives, in order. Others override.
+class Network {
+ public:
+  Network() = default;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  virtual ~Network() = default;
+
+  // In which order clients are heard at a stage.
+  virtual void arrange(std::vector<std::uint32_t>& clients);
+  // What arrives, in this order, when a message is sent.
+  [[nodiscard]] virtual std::vector<Message> to_server(std::uint32_t client, Message message);
+  [[nodiscard]] virtual std::vector<Message> to_client(std::uint32_t client, Message message);
+};
+
+// Keeps what was sent to the server; clients fall silent when told to.
+class RecordingNetwork : public Network {
+ public:
+  // The client sends nothing from this kind of message on.
+  void silence(std::uint32_t client, MessageType from) { silent_from_[client] = from; }
+  [[nodiscard]] std::vector<Message> to_server(std::uint32_t client, Message message) override;
+
+  // The message of this kind that the client sent, if any.
+  [[nodiscard]] const Message* sent(std::uint32_t client, MessageType type) const;
+
+ private:
+  std::map<std::uint32_t, MessageType> silent_from_;
+  std::map<std::pair<std::uint32_t, MessageType>, Message> sent_;
+};
+
+struct RoundOutcome {
+  std::optional<LaneVector> sum;       // unless aborted
+  std::optional<AbortReason> aborted;  // why the server ended the round
+  std::vector<std::uint32_t> survivors;
+  std::map<std::uint32_t, AbortReason> client_aborts;
+};
+
+// One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the wrong shape.
+[[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                                  const std::function<LaneVector(std::uint32_t)>& input,
+                                                  BitStream& stream, Network& network);
+
+}  // namespace noisefloor::secagg
