@@ -1,0 +1,57 @@
+#include "noisefloor/secagg/costs.h"
+
+#include <cmath>
+
+#include "noisefloor/secagg/messages.h"
+
+namespace noisefloor::secagg {
+
+double SideCost::seconds(const Rates& rates) const {
+  return mask_bytes / rates.mask_bytes + tagged_bytes / rates.tagged_bytes + agreements / rates.agreements +
+         verifications / rates.verifications;
+}
+
+RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology, std::uint64_t dimension,
+                        unsigned bits) {
+  const double clients = assumptions.clients;
+  const double degree = topology.degree;
+  const double dropped = std::floor(assumptions.drop * clients);
+  const double stayed = clients - dropped;
+  const double lying = assumptions.threat == ThreatModel::kLyingServer ? 1 : 0;
+  constexpr double around = kHeaderBytes + kTagBytes;
+  const double set = std::ceil(clients / 8);
+
+  const auto payload = static_cast<double>(packed_bytes(dimension, bits));
+  const auto lane_bytes = static_cast<double>(dimension) * static_cast<double>(bytes_of(LaneVector(0, bits).lanes()));
+
+  const double advertisement = kHeaderBytes + kAdvertisementBytes;
+  const double shares = around + kSealedBytes * degree;
+  const double masked = around + 32 + payload;
+  const double confirmation = lying * (around + 64);
+  const double unmasking = around + kShareBytes * degree;
+  const double roster = around + kAdvertisementBytes * clients;
+  const double delivery = around + set + kSealedBytes * degree;
+  const double survivors = around + set;
+  const double confirmations = lying * (around + (4 + 64) * degree);
+
+  const double up = shares + masked + confirmation + unmasking;
+  const double down = roster + delivery + survivors + confirmations;
+  const SideCost client{.sent_bytes = advertisement + up,
+                        .received_bytes = down,
+                        .mask_bytes = (degree + 1) * lane_bytes,
+                        .tagged_bytes = up + down,
+                        .agreements = 2 * degree + 3,  // two are of the own public keys
+                        .verifications = (1 + lying) * degree};
+  const double recovered = dropped * degree * stayed / clients;  // masks between those who left and those who stayed
+  const double received = clients * shares + stayed * (masked + confirmation + unmasking);
+  const double sent = clients * (roster + delivery) + stayed * (survivors + confirmations);
+  const SideCost server{.sent_bytes = sent,
+                        .received_bytes = clients * advertisement + received,
+                        .mask_bytes = (stayed + recovered) * lane_bytes,
+                        .tagged_bytes = sent + received,
+                        .agreements = clients + dropped + recovered,
+                        .verifications = clients};
+  return {client, server, payload, 4 * static_cast<double>(dimension)};
+}
+
+}  // namespace noisefloor::secagg

@@ -1,0 +1,45 @@
+// What a round costs each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a machine is.
+//
+// Guarantee:     bytes of messages are exact for the number of clients that take part; the server's work is for the expected number of
+//                dropouts, all of them after sharing their keys, which is when they cost most.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+
+#include "noisefloor/secagg/lane_vector.h"
+#include "noisefloor/secagg/parameters.h"
+
+namespace noisefloor::secagg {
+
+// What one core does in a second.
+struct Rates {
+  double mask_bytes = 15e9;
+  double tagged_bytes = 6e9;
+  double agreements = 20e3;
+  double verifications = 12e3;
+};
+
+struct SideCost {
+  double sent_bytes;
+  double received_bytes;
+  double mask_bytes;  // of keystream, added to lanes
+  double tagged_bytes;
+  double agreements;
+  double verifications;
+
+  [[nodiscard]] double seconds(const Rates& rates = {}) const;
+};
+
+struct RoundCost {
+  SideCost client;  // one that stays to the end
+  SideCost server;
+  double payload_bytes;  // a packed vector
+  double plain_bytes;    // the same as 32-bit floating-point numbers
+};
+
+// Requires a topology for these assumptions, and 1 ≤ bits ≤ kMaxBits.
+[[nodiscard]] RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology, std::uint64_t dimension,
+                                      unsigned bits);
+
+}  // namespace noisefloor::secagg

@@ -1,0 +1,56 @@
+#include "noisefloor/secagg/costs.h"
+
+#include <gtest/gtest.h>
+
+#include "noisefloor/secagg/simulation.h"
+
+namespace noisefloor::secagg {
+namespace {
+
+class Counting : public Network {
+ public:
+  std::vector<Message> to_server(std::uint32_t client, Message message) override {
+    (client == 3 ? sent : others) += static_cast<double>(message.size());
+    return Network::to_server(client, std::move(message));
+  }
+  std::vector<Message> to_client(std::uint32_t client, Message message) override {
+    if (client == 3) received += static_cast<double>(message.size());
+    return Network::to_client(client, std::move(message));
+  }
+  double sent = 0;
+  double received = 0;
+  double others = 0;
+};
+
+TEST(Costs, BytesAreThoseOfARound) {
+  for (const ThreatModel threat : {ThreatModel::kCuriousServer, ThreatModel::kLyingServer}) {
+    const Assumptions assumptions{40, 0.05, 0, threat};
+    const Topology topology = find_topology(assumptions).value();
+    ReplayRandom stream = ReplayRandom::create(1).value();
+    const Cohort cohort = Cohort::draw(40, stream);
+    const RoundConfig config = cohort.config(1, topology, threat, 30, 1000, 13);
+    const Policy policy{.threat = threat, .corrupt = 0.05, .drop = 0, .last_round = {}};
+    Counting network;
+    const auto input = [](std::uint32_t) { return LaneVector(1000, 13); };
+    ASSERT_TRUE(simulate_round(cohort, config, policy, input, stream, network).value().sum.has_value());
+    const RoundCost cost = cost_of_round(assumptions, topology, 1000, 13);
+    EXPECT_EQ(cost.client.sent_bytes, network.sent);
+    EXPECT_EQ(cost.client.received_bytes, network.received);
+    EXPECT_EQ(cost.server.received_bytes, network.sent + network.others);
+    EXPECT_EQ(cost.payload_bytes, 1625);
+  }
+}
+
+TEST(Costs, AThousandClients) {
+  const Assumptions assumptions{1000, 0.1, 0.2};
+  const RoundCost cost = cost_of_round(assumptions, find_topology(assumptions).value(), 1U << 20, 16);
+  EXPECT_LT(cost.client.sent_bytes, 1.02 * cost.payload_bytes);
+  EXPECT_LT(cost.client.sent_bytes, 0.55 * cost.plain_bytes);
+  EXPECT_EQ(cost.client.mask_bytes, 67 * 0x1p21);
+  EXPECT_EQ(cost.server.mask_bytes, (800 + 200 * 66 * 0.8) * 0x1p21);
+  EXPECT_GT(cost.server.seconds(), 0.5);
+  EXPECT_LT(cost.server.seconds(), 5);
+}
+
+}  // namespace
+}  // namespace noisefloor::secagg
