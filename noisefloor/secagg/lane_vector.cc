@@ -59,60 +59,62 @@ void LaneVector::set(std::uint64_t i, std::uint64_t value) {
   std::memcpy(bytes_.data() + i * bytes_of(lanes_), &value, bytes_of(lanes_));
 }
 
+// Pointers and sizes are locals below: bytes may alias anything, also the vector's own members.
 void LaneVector::pack(std::span<std::uint8_t> out) const {
   NF_CHECK(out.size() == packed_bytes(dimension_, bits_), "room for the packed vector");
   if (bits_ == static_cast<unsigned>(lanes_)) {
     std::memcpy(out.data(), bytes_.data(), bytes_.size());
     return;
   }
-  with_lane(lanes_, [&](auto lane) {
-    Uint128 pending = 0;  // the low `held` bits are not written yet
-    unsigned held = 0;
-    std::size_t at = 0;
-    for (std::uint64_t i = 0; i < dimension_; ++i) {
-      pending |= Uint128{load<decltype(lane)>(bytes_.data() + i * sizeof lane) & low_bits(bits_)} << held;
-      held += bits_;
-      if (held >= 64) {
-        const auto word = static_cast<std::uint64_t>(pending);
-        std::memcpy(out.data() + at, &word, sizeof word);
-        at += sizeof word;
-        pending >>= 64;
-        held -= 64;
-      }
-    }
-    const auto word = static_cast<std::uint64_t>(pending);
-    std::memcpy(out.data() + at, &word, out.size() - at);
-  });
+  with_lane(lanes_,
+            [from = bytes_.data(), count = dimension_, bits = bits_, to = out.data(), size = out.size()](auto lane) {
+              Uint128 pending = 0;  // the low `held` bits are not written yet
+              unsigned held = 0;
+              std::size_t at = 0;
+              for (std::uint64_t i = 0; i < count; ++i) {
+                pending |= Uint128{load<decltype(lane)>(from + i * sizeof lane) & low_bits(bits)} << held;
+                held += bits;
+                if (held >= 64) {
+                  const auto word = static_cast<std::uint64_t>(pending);
+                  std::memcpy(to + at, &word, sizeof word);
+                  at += sizeof word;
+                  pending >>= 64;
+                  held -= 64;
+                }
+              }
+              const auto word = static_cast<std::uint64_t>(pending);
+              std::memcpy(to + at, &word, size - at);
+            });
 }
 
 void LaneVector::add_packed(Bytes packed) {
   NF_CHECK(is_packed(packed, dimension_, bits_), "a packed vector of the same shape");
-  with_lane(lanes_, [&](auto lane) {
+  with_lane(lanes_, [to = bytes_.data(), count = dimension_, bits = bits_, from = packed.data(),
+                     size = packed.size()](auto lane) {
     using Lane = decltype(lane);
-    const auto add = [&](std::uint64_t i, Lane value) {
-      std::uint8_t* const at = bytes_.data() + i * sizeof(Lane);
-      const auto sum = static_cast<Lane>(load<Lane>(at) + value);
-      std::memcpy(at, &sum, sizeof sum);
+    const auto add = [to](std::uint64_t i, Lane value) {
+      const auto sum = static_cast<Lane>(load<Lane>(to + i * sizeof(Lane)) + value);
+      std::memcpy(to + i * sizeof(Lane), &sum, sizeof sum);
     };
-    if (bits_ == 8 * sizeof(Lane)) {
-      for (std::uint64_t i = 0; i < dimension_; ++i) add(i, load<Lane>(packed.data() + i * sizeof(Lane)));
+    if (bits == 8 * sizeof(Lane)) {
+      for (std::uint64_t i = 0; i < count; ++i) add(i, load<Lane>(from + i * sizeof(Lane)));
       return;
     }
     Uint128 pending = 0;
     unsigned held = 0;
     std::size_t at = 0;
-    for (std::uint64_t i = 0; i < dimension_; ++i) {
-      if (held < bits_) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (held < bits) {
         std::uint64_t word = 0;
-        const std::size_t count = packed.size() - at < sizeof word ? packed.size() - at : sizeof word;
-        std::memcpy(&word, packed.data() + at, count);
-        at += count;
+        const std::size_t next = size - at < sizeof word ? size - at : sizeof word;
+        std::memcpy(&word, from + at, next);
+        at += next;
         pending |= Uint128{word} << held;
         held += 64;
       }
-      add(i, static_cast<Lane>(static_cast<std::uint64_t>(pending) & low_bits(bits_)));
-      pending >>= bits_;
-      held -= bits_;
+      add(i, static_cast<Lane>(static_cast<std::uint64_t>(pending) & low_bits(bits)));
+      pending >>= bits;
+      held -= bits;
     }
   });
 }

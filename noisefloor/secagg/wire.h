@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -22,13 +23,15 @@ class Writer {
     return *this;
   }
   Writer& bytes(Bytes bytes) {
-    out_.insert(out_.end(), bytes.begin(), bytes.end());
+    const std::span<std::uint8_t> to = room(bytes.size());
+    if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
     return *this;
   }
   // Zeros, to be written over.
   std::span<std::uint8_t> room(std::size_t count) {
-    out_.resize(out_.size() + count);
-    return std::span(out_).last(count);
+    const std::size_t before = out_.size();
+    out_.resize(before + count);
+    return {out_.data() + before, count};
   }
   [[nodiscard]] Bytes written() const { return out_; }
   [[nodiscard]] std::vector<std::uint8_t> take() { return std::move(out_); }
