@@ -13,7 +13,10 @@ constexpr std::size_t kHashBytes = crypto_auth_hmacsha256_BYTES;
 
 class Hmac {
  public:
-  explicit Hmac(Bytes key) { crypto_auth_hmacsha256_init(&state_, key.data(), key.size()); }
+  explicit Hmac(Bytes key) {
+    const std::uint8_t none = 0;  // libsodium wants an address, also of nothing
+    crypto_auth_hmacsha256_init(&state_, key.empty() ? &none : key.data(), key.size());
+  }
   Hmac(const Hmac&) = delete;
   Hmac& operator=(const Hmac&) = delete;
   ~Hmac() { sodium_memzero(&state_, sizeof state_); }

@@ -62,6 +62,7 @@ void LaneVector::set(std::uint64_t i, std::uint64_t value) {
 // Pointers and sizes are locals below: bytes may alias anything, also the vector's own members.
 void LaneVector::pack(std::span<std::uint8_t> out) const {
   NF_CHECK(out.size() == packed_bytes(dimension_, bits_), "room for the packed vector");
+  if (dimension_ == 0) return;
   if (bits_ == static_cast<unsigned>(lanes_)) {
     std::memcpy(out.data(), bytes_.data(), bytes_.size());
     return;
