@@ -15,7 +15,7 @@ constexpr std::uint32_t kClients = 6;
 class Table {
  public:
   explicit Table(ThreatModel threat = ThreatModel::kLyingServer, std::uint32_t threshold = 4, std::uint64_t round = 1,
-                 std::uint32_t clients = kClients, std::uint32_t degree = kClients - 1)
+                 std::uint32_t clients = kClients, std::uint32_t degree = kClients - 1, bool with_inputs = true)
       : stream_(ReplayRandom::create(42).value()), cohort_(Cohort::draw(clients, stream_)) {
     policy.threat = threat;
     policy.corrupt = 0;
@@ -26,7 +26,7 @@ class Table {
     server_.emplace(Server::create(config, cohort_.registry, AgreementKey(cohort_.server.clone())).value());
     for (std::uint32_t i = 0; i < clients; ++i) {
       clients_.push_back(join(config, i).value());
-      EXPECT_TRUE(clients_[i].set_input(LaneVector(4, 16)).has_value());
+      EXPECT_TRUE(!with_inputs || clients_[i].set_input(LaneVector(4, 16)).has_value());
       EXPECT_TRUE(server_->receive(clients_[i].advertisement()).has_value());
     }
     EXPECT_TRUE(server_->close().has_value());
@@ -397,11 +397,12 @@ TEST(LyingServer, MessagesOutOfOrder) {
 }
 
 TEST(LyingServer, NoInputNoMaskedInput) {
-  Table table;
-  Client late = table.join(table.config, 0).value();
-  EXPECT_FALSE(late.set_input(LaneVector(5, 16)).has_value());
-  EXPECT_FALSE(late.set_input(LaneVector(4, 17)).has_value());
-  EXPECT_FALSE(late.receive({}).has_value());
+  Table table(ThreatModel::kLyingServer, 4, 1, kClients, kClients - 1, false);
+  EXPECT_FALSE(table.client(0).set_input(LaneVector(5, 16)).has_value());
+  EXPECT_FALSE(table.client(0).set_input(LaneVector(4, 17)).has_value());
+  table.advance();
+  table.tell_delivery(0, table.delivery_for(0));
+  table.expect_abort(0, AbortReason::kNoInput);
 }
 
 TEST(LyingServer, WhatIsNotAuthenticIsTurnedAway) {

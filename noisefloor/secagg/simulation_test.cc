@@ -163,6 +163,39 @@ TEST(Simulation, LateInputsStayOut) {
   EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
 }
 
+// One neighbour gives a wrong share of someone's secret: found by what comes out. Others make up for it if there are any.
+TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
+  class Spoiler : public RecordingNetwork {
+   public:
+    explicit Spoiler(const Round& round) : server_(round.cohort.server.clone()), config_(digest_of(round.config)) {}
+    std::vector<Message> to_server(std::uint32_t client, Message message) override {
+      const Envelope envelope = parse_envelope(message).value();
+      if (client == 2 && envelope.type == MessageType::kUnmasking) {
+        const Message* hello = sent(2, MessageType::kAdvertisement);
+        const AgreementPublicKey key = parse_advertisement(*parse_envelope(*hello))->channel_key;
+        std::vector<ShareBytes> shares(envelope.body.size() / kShareBytes);  // zeros: right in form, wrong in value
+        message = unmasking_message(2, shares, channel_key(server_.agree(key).value(), config_));
+      }
+      return RecordingNetwork::to_server(client, std::move(message));
+    }
+
+   private:
+    AgreementKey server_;
+    Digest config_;
+  };
+  for (const std::uint32_t threshold : {3U, 4U, 5U}) {
+    Round round(13, 6, {5, threshold, 0, 0}, kCurious, 0.16, 10, 16);
+    Spoiler network(round);
+    const RoundOutcome outcome = round.run(network);
+    if (threshold == 5) {  // every share is needed
+      EXPECT_EQ(outcome.aborted, AbortReason::kBadShares);
+      continue;
+    }
+    ASSERT_TRUE(outcome.sum.has_value());
+    EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+  }
+}
+
 // --- Storms ------------------------------------------------------------------------------------------------------------------
 
 // Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they send wrong shares and wrong
