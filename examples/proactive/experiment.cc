@@ -19,11 +19,12 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <functional>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "noisefloor/accounting/pld.h"
@@ -154,29 +155,29 @@ Problem non_convex(const Options& options) {
     return value_of(nf::read_idx(fmt::format("{}/{}-images-idx3-ubyte.gz", folder, part),
                                  fmt::format("{}/{}-labels-idx1-ubyte.gz", folder, part), 10));
   };
-  constexpr lanes::Activate kRelu{lanes::Activation::kRelu};
+  constexpr lanes::Activate kTanh{lanes::Activation::kTanh};
   constexpr lanes::Pool kPool{lanes::Pooling::kMax, 2, 2};
   Problem problem;
-  problem.title = "LeNet-5 (non-convex)";
+  problem.title = "LeNet-5 with tanh (non-convex)";
   problem.shares.push_back(read("train"));
   problem.test = read("t10k");
   problem.layers = {lanes::Conv2d{6, 5, 5, 1, 2},
-                    kRelu,
+                    kTanh,
                     kPool,
                     lanes::Conv2d{16, 5, 5, 1, 0},
-                    kRelu,
+                    kTanh,
                     kPool,
                     lanes::Flatten{},
                     lanes::Linear{120},
-                    kRelu,
+                    kTanh,
                     lanes::Linear{84},
-                    kRelu,
+                    kTanh,
                     lanes::Linear{10}};
   problem.loss = lanes::Loss::kCrossEntropy;
   problem.epochs = 6;
   problem.clip = 0.025;
-  problem.rate = 0.002;
-  problem.largest_rate = 4;
+  problem.rate = 0.03;
+  problem.largest_rate = 16;
   problem.decay = nf::RateDecay::kInverseRoot;
   problem.beta = 0.01;
   problem.weight_decay = 0;
@@ -213,7 +214,7 @@ class Experiment {
         problem_.rows().value(), problem_.copies() ? " (the same ones)" : "", problem_.epochs, problem_.clip);
     utility_graph();
     const nf::ClosedFormPlan plan = closed(problem_.epsilon);
-    const Run clean = train(std::nullopt, plan.setting.sizes.largest(), problem_.clip);
+    const Run& clean = train(std::nullopt, plan.setting.sizes.largest(), problem_.clip);
     say("without noise, clipped: accuracy {:.4f}\n", clean.accuracy);
     by_size(plan);
     by_epsilon(clean.accuracy);
@@ -247,7 +248,14 @@ class Experiment {
     return value_of(nf::pld_epsilon(event, nf::Adjacency::kAddRemove, problem_.delta())).upper;
   }
 
-  Run train(std::optional<double> noise, std::uint64_t size, double clip) {
+  // What was trained before is not trained again.
+  const Run& train(std::optional<double> noise, std::uint64_t size, double clip) {
+    const auto known = runs_.find({noise.value_or(0), size, clip});
+    if (known != runs_.end()) return known->second;
+    return runs_.emplace(std::tuple(noise.value_or(0), size, clip), trained(noise, size, clip)).first->second;
+  }
+
+  Run trained(std::optional<double> noise, std::uint64_t size, double clip) {
     const nf::Rows batch = value_of(nf::Rows::make(size));
     const std::uint64_t rounds =
         value_of(nf::SampleSizes::for_epochs(problem_.rows(), problem_.epochs, size, 0)).rounds();
@@ -295,8 +303,9 @@ class Experiment {
     std::vector<nf::UtilityCurve> curves;
     nf::ReplayRandom random = value_of(nf::ReplayRandom::create(2));
     const std::uint64_t size = closed(problem_.epsilon).setting.sizes.largest();
+    if (options_.quick) problem_.clips = {problem_.clip};
     for (const double clip : problem_.clips) {
-      const Run run = train(std::nullopt, size, clip);
+      const Run& run = train(std::nullopt, size, clip);
       curves.push_back(value_of(nf::utility_curve(*models_.front(), run.weights, value_of(nf::ClipNorm::make(clip)),
                                                   noises, 5, problem_.test, random)));
       nf::Chart::Series series{fmt::format("C = {:g}", clip), {}};
@@ -327,7 +336,7 @@ class Experiment {
     std::string csv = "sample_size,rounds,exact_epsilon,accuracy\n";
     say("sample sizes at noise multiplier {:.5g}:\n", noise);
     for (const std::uint64_t size : sizes) {
-      const Run run = train(noise, size, problem_.clip);
+      const Run& run = train(noise, size, problem_.clip);
       chart.series.push_back({fmt::format("s = {}", size), run.curve});
       const std::uint64_t rounds =
           value_of(nf::SampleSizes::for_epochs(problem_.rows(), problem_.epochs, size, 0)).rounds();
@@ -365,7 +374,7 @@ class Experiment {
            {quieter.noise.value(), quieter.sizes.largest()}}};
       for (std::size_t i = 0; i < plans.size(); ++i) {
         const auto& [noise, size] = plans[i];
-        const Run run = train(noise, size, problem_.clip);
+        const Run& run = train(noise, size, problem_.clip);
         const double exact = epsilon_of(noise, size, false);
         const double all = epsilon_of(noise, size, true);
         chart.series[i].points.push_back({epsilon, run.accuracy, run.accuracy});
@@ -384,14 +393,14 @@ class Experiment {
   Options options_;
   Problem problem_;
   std::vector<std::unique_ptr<nf::LanesSource>> models_;
+  std::map<std::tuple<double, std::uint64_t, double>, Run> runs_;  // by noise (0: none), size and clip norm
 };
 
 Options parse(int argc, char** argv) {
   Options options;
   const std::string usage =
-      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] [--output "
-      "DIR] "
-      "[--quick]";
+      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] [--rate R] "
+      "[--output DIR] [--quick]";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto next = [&]() -> std::string {

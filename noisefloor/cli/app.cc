@@ -16,6 +16,7 @@
 #include "noisefloor/cli/mechanism_command.h"
 #include "noisefloor/cli/model_command.h"
 #include "noisefloor/cli/plan_command.h"
+#include "noisefloor/cli/secagg_command.h"
 #include "noisefloor/cli/sweep_command.h"
 #include "noisefloor/cli/train_command.h"
 #include "version.h"
@@ -33,6 +34,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor train examples/training/fashion.toml
   noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
+  noisefloor secagg parameters --clients 1000 --corrupt 0.1 --drop 0.2
   noisefloor budget create trial --epsilon 3 --delta 1e-5
   source <(noisefloor completion bash)
 
@@ -87,6 +89,7 @@ int run_checked(int argc, char** argv) {
   add_evaluate_command(app, action);
   add_predict_command(app, action);
   add_sweep_command(app, action);
+  add_secagg_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   completion->add_option("shell", shell, "bash, zsh or fish")->required();
