@@ -9,7 +9,7 @@
 
 namespace noisefloor {
 
-AgreementKey::AgreementKey(Secret32 secret) : secret_(std::move(secret)), public_key_{} {
+AgreementKey::AgreementKey(Secret32 secret) : secret_(std::move(secret)) {
   internal::initialise_sodium();
   NF_CHECK(crypto_scalarmult_base(public_key_.data(), secret_.bytes().data()) == 0,
            "every X25519 key has a public one");

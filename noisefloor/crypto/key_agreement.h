@@ -27,7 +27,7 @@ class AgreementKey {
 
  private:
   Secret32 secret_;
-  AgreementPublicKey public_key_;
+  AgreementPublicKey public_key_{};
 };
 
 }  // namespace noisefloor

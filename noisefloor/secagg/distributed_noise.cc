@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <utility>
@@ -126,22 +127,20 @@ DistributedNoise::DistributedNoise(const DistributedNoiseOptions& options, Rotat
       law_(std::move(law)) {}
 
 std::vector<double> DistributedNoise::prepare(std::span<const double> values) const {
-  std::vector<double> usable(values.begin(), values.end());
-  double largest = 0;
+  NF_CHECK(values.size() == options_.dimension, "a vector of the dimension");
+  std::vector<double> usable;
+  usable.reserve(dimension());
+  usable.assign(values.begin(), values.end());
+  long double squares = 0;  // no square of a double overflows
   for (double& value : usable) {
     if (!std::isfinite(value)) value = 0;
-    largest = std::max(largest, std::fabs(value));
+    squares += static_cast<long double>(value) * value;
   }
-  // Scaled by the largest, so that no square overflows.
-  double squares = 0;
-  for (const double value : usable) squares += largest > 0 ? (value / largest) * (value / largest) : 0;
-  const double length = largest * std::sqrt(squares);
+  const auto length = static_cast<double>(std::sqrt(squares));  // infinite: nothing is left of it
   const double clip = options_.clip.value();
-  const double factor = length > clip ? clip / length : 1;
+  const double factor = (length > clip ? clip / length : 1) / granularity_;
   for (double& value : usable) value *= factor;
-  std::vector<double> rotated = rotation_.rotate(usable);
-  for (double& value : rotated) value /= granularity_;
-  return rotated;
+  return rotation_.rotate(std::move(usable));
 }
 
 LaneVector DistributedNoise::encode(BitStream& stream, std::span<const double> values) const {
@@ -160,11 +159,14 @@ LaneVector DistributedNoise::encode(BitStream& stream, std::span<const double> v
     }
     if (static_cast<double>(squares) <= limit) break;
   }
-  std::vector<std::int64_t> noise(whole.size());
-  std::visit([&](const auto& law) { law.fill(stream, noise); }, law_);
   LaneVector encoded(dimension(), bits());
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    encoded.set(i, static_cast<std::uint64_t>(whole[i]) + static_cast<std::uint64_t>(noise[i]));
+  std::array<std::int64_t, 4096> noise;
+  for (std::size_t first = 0; first < whole.size(); first += noise.size()) {
+    const std::size_t count = std::min(noise.size(), whole.size() - first);
+    std::visit([&](const auto& law) { law.fill(stream, std::span(noise).first(count)); }, law_);
+    for (std::size_t i = 0; i < count; ++i) {
+      encoded.set(first + i, static_cast<std::uint64_t>(whole[first + i]) + static_cast<std::uint64_t>(noise[i]));
+    }
   }
   return encoded;
 }

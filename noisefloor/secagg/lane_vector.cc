@@ -8,7 +8,7 @@
 namespace noisefloor::secagg {
 namespace {
 
-std::uint64_t low_bits(unsigned bits) { return ~std::uint64_t{0} >> (64 - bits); }
+std::uint64_t low_bits(unsigned bits) { return bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
 
 LaneBits lanes_for(unsigned bits) { return bits <= 16 ? LaneBits::k16 : bits <= 32 ? LaneBits::k32 : LaneBits::k64; }
 
@@ -55,8 +55,10 @@ std::int64_t LaneVector::get_signed(std::uint64_t i) const {
 
 void LaneVector::set(std::uint64_t i, std::uint64_t value) {
   NF_CHECK(i < dimension_, "an index within the vector");
-  // Little-endian: the low bytes come first.
-  std::memcpy(bytes_.data() + i * bytes_of(lanes_), &value, bytes_of(lanes_));
+  with_lane(lanes_, [&](auto lane) {
+    lane = static_cast<decltype(lane)>(value);
+    std::memcpy(bytes_.data() + i * sizeof lane, &lane, sizeof lane);
+  });
 }
 
 // Pointers and sizes are locals below: bytes may alias anything, also the vector's own members.

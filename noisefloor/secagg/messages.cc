@@ -86,10 +86,10 @@ Message invitation(const RoundConfig& config) {
   return begin(MessageType::kInvitation, 0, kConfigBytes).bytes(to_bytes(config)).take();
 }
 
-std::string signed_keys(const Digest& config, const Advertisement& entry) {
+std::string signed_keys(const Digest& config, const Advertisement& advertisement) {
   Writer number;
-  number.number(entry.client);
-  return labelled("keys", {config, number.written(), entry.channel_key, entry.mask_key});
+  number.number(advertisement.client);
+  return labelled("keys", {config, number.written(), advertisement.channel_key, advertisement.mask_key});
 }
 
 Message to_message(const Advertisement& advertisement) {

@@ -1,6 +1,5 @@
 #include "noisefloor/secagg/rotation.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -11,10 +10,8 @@
 namespace noisefloor::secagg {
 namespace {
 
-// Halves first, so that small parts are done within the cache.
-void hadamard(double* values, std::size_t count) {
-  if (count == 1) return;
-  const std::size_t half = count / 2;
+// Sums and differences of values that are `half` apart.
+void combine(double* values, std::size_t half) {
   double* const upper = values + half;
   for (std::size_t i = 0; i < half; ++i) {
     const double a = values[i];
@@ -22,8 +19,20 @@ void hadamard(double* values, std::size_t count) {
     values[i] = a + b;
     upper[i] = a - b;
   }
-  hadamard(values, half);
-  hadamard(upper, half);
+}
+
+// Halves first, so that small parts are done within the cache.
+void hadamard(double* values, std::size_t count) {
+  constexpr std::size_t small = 1024;
+  if (count > small) {
+    combine(values, count / 2);
+    hadamard(values, count / 2);
+    hadamard(values + count / 2, count / 2);
+    return;
+  }
+  for (std::size_t half = count / 2; half > 0; half /= 2) {
+    for (std::size_t at = 0; at < count; at += 2 * half) combine(values + at, half);
+  }
 }
 
 void transform(std::span<double> values) {
@@ -48,13 +57,12 @@ void Rotation::flip_signs(std::span<double> values) const {
   }
 }
 
-std::vector<double> Rotation::rotate(std::span<const double> values) const {
+std::vector<double> Rotation::rotate(std::vector<double> values) const {
   NF_CHECK(values.size() == dimension_, "a vector of the dimension");
-  std::vector<double> rotated(padded_);
-  std::copy(values.begin(), values.end(), rotated.begin());
-  flip_signs(rotated);
-  transform(rotated);
-  return rotated;
+  values.resize(padded_);
+  flip_signs(values);
+  transform(values);
+  return values;
 }
 
 std::vector<double> Rotation::rotate_back(std::vector<double> rotated) const {

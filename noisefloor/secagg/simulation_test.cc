@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <set>
 
 #include "noisefloor/random/uniform.h"
-#include "noisefloor/secagg/graph.h"
+#include "noisefloor/secagg/fixed_point.h"
 #include "noisefloor/secagg/keys.h"
-#include "tests/support/statistics.h"
 
 namespace noisefloor::secagg {
 namespace {
@@ -73,6 +72,34 @@ TEST(Simulation, TheSumIsExactAtEveryModulus) {
       EXPECT_EQ(*outcome.sum, sum_of(round.inputs, {0, 1, 2, 3, 4})) << bits;
       EXPECT_EQ(outcome.survivors.size(), 5U);
     }
+  }
+}
+
+// Five clients with four real numbers each, as one would show it: what is sent looks like nothing, the sum is right to the step.
+TEST(Simulation, FiveClientsWithRealNumbers) {
+  ReplayRandom stream = ReplayRandom::create(7).value();
+  const Cohort cohort = Cohort::draw(5, stream);
+  constexpr double step = 0x1p-30;
+  const FixedPoint code = FixedPoint::create({.dimension = 4, .bound = 8, .step = step, .clients = 5}).value();
+  const Topology topology = find_topology({5, 0.2, 0.2}).value();
+  const RoundConfig config = cohort.config(1, topology, kCurious, 3, code.dimension(), code.bits());
+  std::vector<std::vector<double>> updates;
+  for (int i = 0; i < 5; ++i) updates.push_back({0.5 * i, -1.25, 0.001 * i, 1.0 / (i + 1)});
+  RecordingNetwork network;
+  network.silence(4, MessageType::kMaskedInput);
+  const auto input = [&](std::uint32_t i) { return code.encode(stream, updates[i]); };
+  const RoundOutcome outcome =
+      simulate_round(cohort, config, policy_for(kCurious, 0.2), input, stream, network).value();
+  ASSERT_TRUE(outcome.sum.has_value());
+  const std::vector<double> sum = code.decode(*outcome.sum).values;
+  const Message& message = *network.sent(0, MessageType::kMaskedInput);
+  LaneVector masked(code.dimension(), code.bits());
+  masked.add_packed(parse_masked_input(parse_envelope(message)->body, config)->packed);
+  for (std::size_t k = 0; k < 4; ++k) {
+    double expected = 0;
+    for (std::size_t i = 0; i < 4; ++i) expected += updates[i][k];
+    EXPECT_NEAR(sum[k], expected, 4 * step);
+    EXPECT_GT(std::fabs(code.decode(masked).values[k] - updates[0][k]), 1e-3);
   }
 }
 
