@@ -24,7 +24,7 @@ using AddKeystream = void (*)(const Keystream& stream, std::uint8_t* accumulator
 
 struct MaskKernels {
   void (*expand)(const std::uint8_t* key, ExpandedKey& into);
-  AddKeystream add[2][3];  // [subtract][16, 32, 64 bits]
+  std::array<std::array<AddKeystream, 3>, 2> add;  // [subtract][16, 32, 64 bits]
 };
 
 extern const MaskKernels mask_kernels_portable;

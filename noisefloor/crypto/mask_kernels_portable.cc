@@ -27,9 +27,7 @@ void add(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks)
   NF_CHECK(context != nullptr && cipher != nullptr, "OpenSSL offers no AES-128-CTR");
   std::array<std::uint8_t, 16> counter;
   std::memcpy(counter.data(), stream.seed + 16, 12);
-  for (int i = 0; i < 4; ++i) {
-    counter[static_cast<std::size_t>(12 + i)] = static_cast<std::uint8_t>(stream.first_block >> (24 - 8 * i));
-  }
+  for (std::size_t i = 0; i < 4; ++i) counter[12 + i] = static_cast<std::uint8_t>(stream.first_block >> (24 - 8 * i));
   NF_CHECK(EVP_EncryptInit_ex2(context.get(), cipher, stream.seed, counter.data(), nullptr) == 1, "AES-128-CTR failed");
   static constexpr std::array<std::uint8_t, 16 * kPieceBlocks> kZeros{};
   std::array<std::uint8_t, 16 * kPieceBlocks> piece;
@@ -58,7 +56,7 @@ void add(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks)
 
 const MaskKernels mask_kernels_portable = {
     [](const std::uint8_t* /*key*/, ExpandedKey& /*into*/) {},  // OpenSSL does
-    {{add<std::uint16_t, false>, add<std::uint32_t, false>, add<std::uint64_t, false>},
-     {add<std::uint16_t, true>, add<std::uint32_t, true>, add<std::uint64_t, true>}}};
+    {{{add<std::uint16_t, false>, add<std::uint32_t, false>, add<std::uint64_t, false>},
+      {add<std::uint16_t, true>, add<std::uint32_t, true>, add<std::uint64_t, true>}}}};
 
 }  // namespace noisefloor::internal

@@ -8,33 +8,10 @@
 #include "noisefloor/crypto/mask_kernels.h"
 
 namespace noisefloor::internal {
-namespace {
 
-template <int RoundConstant>
-__m128i next_round_key(__m128i key) {
-  const __m128i word = _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, RoundConstant), 0xff);
-  key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
-  key = _mm_xor_si128(key, _mm_slli_si128(key, 8));  // prefix sums of the four words
-  return _mm_xor_si128(key, word);
-}
+// NOLINTBEGIN(modernize-avoid-c-arrays, modernize-loop-convert): arrays of vectors that compilers keep in registers.
 
-void expand_key(const std::uint8_t* key, ExpandedKey& into) {
-  __m128i round = _mm_loadu_si128(reinterpret_cast<const __m128i*>(key));
-  auto* out = reinterpret_cast<__m128i*>(into.rounds.data());
-  _mm_store_si128(out++, round);
-  _mm_store_si128(out++, round = next_round_key<0x01>(round));
-  _mm_store_si128(out++, round = next_round_key<0x02>(round));
-  _mm_store_si128(out++, round = next_round_key<0x04>(round));
-  _mm_store_si128(out++, round = next_round_key<0x08>(round));
-  _mm_store_si128(out++, round = next_round_key<0x10>(round));
-  _mm_store_si128(out++, round = next_round_key<0x20>(round));
-  _mm_store_si128(out++, round = next_round_key<0x40>(round));
-  _mm_store_si128(out++, round = next_round_key<0x80>(round));
-  _mm_store_si128(out++, round = next_round_key<0x1b>(round));
-  _mm_store_si128(out, next_round_key<0x36>(round));
-}
-
-// Isa: a vector type V of kBlocks blocks, and the operations below on it.
+// Isa: a vector type V of kBlocks blocks, and the operations below on it. It is local to its file, and so is what is made of it here.
 template <class Isa>
 struct MaskLoops {
   using V = typename Isa::V;
@@ -42,6 +19,30 @@ struct MaskLoops {
   static constexpr std::size_t kInFlight = 8;  // hides the latency of one round: 4 cycles, two a cycle
   static constexpr std::size_t kStepBlocks = kInFlight * Isa::kBlocks;
   static constexpr std::size_t kStepBytes = kInFlight * kVectorBytes;
+
+  template <int RoundConstant>
+  static __m128i next_round_key(__m128i key) {
+    const __m128i word = _mm_shuffle_epi32(_mm_aeskeygenassist_si128(key, RoundConstant), 0xff);
+    key = _mm_xor_si128(key, _mm_slli_si128(key, 4));
+    key = _mm_xor_si128(key, _mm_slli_si128(key, 8));  // prefix sums of the four words
+    return _mm_xor_si128(key, word);
+  }
+
+  static void expand_key(const std::uint8_t* key, ExpandedKey& into) {
+    __m128i round = _mm_loadu_si128(reinterpret_cast<const __m128i*>(key));
+    auto* out = reinterpret_cast<__m128i*>(into.rounds.data());
+    _mm_store_si128(out++, round);
+    _mm_store_si128(out++, round = next_round_key<0x01>(round));
+    _mm_store_si128(out++, round = next_round_key<0x02>(round));
+    _mm_store_si128(out++, round = next_round_key<0x04>(round));
+    _mm_store_si128(out++, round = next_round_key<0x08>(round));
+    _mm_store_si128(out++, round = next_round_key<0x10>(round));
+    _mm_store_si128(out++, round = next_round_key<0x20>(round));
+    _mm_store_si128(out++, round = next_round_key<0x40>(round));
+    _mm_store_si128(out++, round = next_round_key<0x80>(round));
+    _mm_store_si128(out++, round = next_round_key<0x1b>(round));
+    _mm_store_si128(out, next_round_key<0x36>(round));
+  }
 
   template <int Lane, bool Subtract>
   static void add(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks) {
@@ -84,11 +85,13 @@ struct MaskLoops {
       run(rest);
       std::memcpy(accumulator, rest, 16 * blocks);
     }
+    wipe({reinterpret_cast<std::uint8_t*>(keys), sizeof keys});
   }
 
   static constexpr MaskKernels kTable = {
-      expand_key, {{add<16, false>, add<32, false>, add<64, false>}, {add<16, true>, add<32, true>, add<64, true>}}};
+      expand_key, {{{add<16, false>, add<32, false>, add<64, false>}, {add<16, true>, add<32, true>, add<64, true>}}}};
 };
 
-}  // namespace
+// NOLINTEND(modernize-avoid-c-arrays, modernize-loop-convert)
+
 }  // namespace noisefloor::internal
