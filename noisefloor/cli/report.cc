@@ -47,7 +47,9 @@ std::string Report::as_text() const {
   std::size_t width = 0;
   for (const auto& [label, text] : lines_) width = std::max(width, label.size());
   std::string out = above_ + title_ + "\n";
-  for (const auto& [label, text] : lines_) out += fmt::format("  {:<{}}  {}\n", label, width, text);
+  for (const auto& [label, text] : lines_) {
+    out += label.empty() && text.empty() ? "\n" : fmt::format("  {:<{}}  {}\n", label, width, text);
+  }
   for (const std::string& remark : remarks_) out += remark + "\n";
   return out;
 }

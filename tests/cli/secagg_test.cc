@@ -1,0 +1,77 @@
+// `noisefloor secagg`, as its users meet it.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "program.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_clean_failure;
+using testing::noisefloor_run;
+using testing::Outcome;
+using Json = nlohmann::json;
+
+Json run(const std::string& arguments) {
+  const Outcome outcome = noisefloor_run("secagg " + arguments + " --json");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  return Json::parse(outcome.out);
+}
+
+TEST(CliSecagg, TheDemoHidesRecoversAndAborts) {
+  for (const char* seed : {"7", "8"}) {
+    const Json demo = run(std::string("demo --seed ") + seed);
+    EXPECT_EQ(demo["everyone"]["survivors"].size(), 5U);
+    EXPECT_EQ(demo["one_dropped"]["survivors"], Json({0, 1, 3, 4}));
+    for (const char* round : {"everyone", "one_dropped"}) EXPECT_LT(demo[round]["error"], 1e-10) << round;
+    EXPECT_FALSE(demo["below_threshold"]["aborted"].get<std::string>().empty());
+    // What is sent is of the size of the modulus, not of the update.
+    double far = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      far = std::max(far, std::abs(demo["masked_message"][i].get<double>() - demo["update"][i].get<double>()));
+    }
+    EXPECT_GT(far, 5);
+  }
+}
+
+// The three check points, and 001's exercise 14.6.3.
+TEST(CliSecagg, ParametersForAnyCohort) {
+  const auto degree = [](const std::string& arguments, int wanted, int threshold) {
+    const Json found = run("parameters " + arguments);
+    EXPECT_EQ(found["degree"], wanted) << arguments;
+    EXPECT_EQ(found["threshold"], threshold) << arguments;
+    EXPECT_LE(found["log2_insecure"], -40);
+    EXPECT_LE(found["log2_incorrect"], -20);
+  };
+  degree("--clients 1000 --corrupt 0.33 --drop 0.33", 286, 150);
+  degree("--clients 10000 --corrupt 0.33 --drop 0.33", 422, 221);
+  degree("--clients 1000 --corrupt 0.3 --drop 0.3 --malicious", 872, 584);
+  const Json usual = run("parameters --clients 1000");
+  EXPECT_EQ(usual["degree"], 66);
+  EXPECT_LT(usual["upload_over_payload"], 1.02);
+  EXPECT_LT(usual["upload_over_float32"], 0.55);
+  EXPECT_GT(usual["server"]["mask_bytes"], 1e9);
+}
+
+TEST(CliSecagg, BadNumbers) {
+  const auto refused = [](const std::string& arguments, const std::string& named) {
+    const std::string error = expect_clean_failure("secagg " + arguments, 2);
+    EXPECT_NE(error.find(named), std::string::npos) << error;
+  };
+  refused("parameters", "--clients");
+  refused("parameters --clients 1", "from 2");
+  refused("parameters --clients 1e3", "--clients");
+  refused("parameters --clients 100 --corrupt 1", "--corrupt");
+  refused("parameters --clients 100 --drop -0.1", "--drop");
+  refused("parameters --clients 100 --corrupt nan", "--corrupt");
+  refused("parameters --clients 100 --corrupt 0.6 --drop 0.5", "Assume fewer");
+  refused("parameters --clients 100 --bits 65", "--bits");
+  refused("parameters --clients 100 --security 0", "--security");
+  refused("demo --seed x", "--seed");
+}
+
+}  // namespace
+}  // namespace noisefloor
