@@ -325,7 +325,7 @@ class Experiment {
   void by_size(const nf::ClosedFormPlan& plan) {
     const double noise = plan.setting.noise.value();
     std::vector<std::uint64_t> sizes = problem_.sizes;
-    if (options_.quick) sizes = {sizes.front(), sizes[sizes.size() / 2]};
+    if (options_.quick) sizes = {sizes[1], sizes[sizes.size() / 2]};
     if (sizes.back() != plan.setting.sizes.largest()) sizes.push_back(plan.setting.sizes.largest());
     nf::Chart chart;
     chart.title = fmt::format("Effect of the sample size at epsilon {:g}", problem_.epsilon);

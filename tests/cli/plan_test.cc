@@ -14,7 +14,7 @@
 namespace noisefloor {
 namespace {
 
-using testing::expect_clean_failure;
+using testing::expect_refused;
 using testing::noisefloor_run;
 using testing::Outcome;
 using testing::read_file;
@@ -26,11 +26,6 @@ Json asked(const std::string& arguments) {
   const Outcome outcome = noisefloor_run("plan --json " + arguments);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   return Json::parse(outcome.out);
-}
-
-void expect_refused(const std::string& arguments, int code, const std::string& named) {
-  const std::string error = expect_clean_failure(arguments, code);
-  EXPECT_NE(error.find(named), std::string::npos) << error << "lacks: " << named;
 }
 
 TEST(CliPlan, ClosedFormAndExactSideBySide) {

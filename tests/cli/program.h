@@ -48,4 +48,11 @@ inline std::string expect_clean_failure(const std::string& arguments, int code) 
   return outcome.err;
 }
 
+// The same, with what the error names. It shows no private value: tests use 987 as the first digits of those.
+inline void expect_refused(const std::string& arguments, int code, const std::string& named) {
+  const std::string error = expect_clean_failure(arguments, code);
+  EXPECT_NE(error.find(named), std::string::npos) << error << "lacks: " << named;
+  EXPECT_EQ(error.find("987"), std::string::npos) << "a private value leaked: " << error;
+}
+
 }  // namespace noisefloor::testing

@@ -14,18 +14,12 @@
 namespace noisefloor {
 namespace {
 
-using testing::expect_clean_failure;
+using testing::expect_refused;
 using testing::noisefloor_run;
 using testing::Outcome;
 using testing::toy_table;
 using testing::toy_toml;
 using Json = nlohmann::json;
-
-void expect_refused(const std::string& arguments, int code, const std::string& named) {
-  const std::string error = expect_clean_failure(arguments, code);
-  EXPECT_NE(error.find(named), std::string::npos) << error << "lacks: " << named;
-  EXPECT_EQ(error.find("987"), std::string::npos) << "a private value leaked: " << error;
-}
 
 class CliTrain : public ::testing::Test {
  protected:
