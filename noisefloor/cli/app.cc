@@ -19,6 +19,7 @@
 #include "noisefloor/cli/secagg_command.h"
 #include "noisefloor/cli/sweep_command.h"
 #include "noisefloor/cli/train_command.h"
+#include "noisefloor/cli/verify_command.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -88,6 +89,7 @@ int run_checked(int argc, char** argv) {
   add_train_command(app, action);
   add_evaluate_command(app, action);
   add_predict_command(app, action);
+  add_verify_command(app, action);
   add_sweep_command(app, action);
   add_secagg_command(app, action);
   std::string shell;

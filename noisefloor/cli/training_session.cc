@@ -96,6 +96,11 @@ class ProgressLine {
   double next_ = 0;
 };
 
+constexpr const char* kDataDeclaration =
+    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
+    "nothing was "
+    "fitted to the data before training; test and validation examples are taken as public";
+
 // --- Plans -----------------------------------------------------------------------------------------------------------------
 
 Json clip_json(const ClipRule::Kind& clip) {
@@ -217,7 +222,8 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
                     configuration_of(session, request),
                     NOISEFLOOR_VERSION,
                     request.from,
-                    request.item};
+                    request.item,
+                    kDataDeclaration};
   ProgressLine line(request.title, request.quiet);
   TrainingProgress last;
   TrainingHooks hooks;
@@ -244,7 +250,7 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   }
   const Publish publish = [&](const TrainedModel& model) -> Result<void> {
     NF_TRY_VOID(write_file(request.files.model(), model.bytes));
-    return write_file(request.files.certificate(), to_json(model.certificate));
+    return write_file(request.files.certificate(), model.signed_certificate);
   };
   const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
   std::optional<TrainedModel> model;

@@ -694,6 +694,11 @@ Result<void> Ledger::history(std::uint64_t first, const LedgerTransaction::Take&
       [&](LedgerTransaction& transaction) { return transaction.entries(first, state_.next_sequence() - 1, take); });
 }
 
+Result<Signature> Ledger::sign(std::string_view text) const {
+  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to sign");
+  return key_->sign(text);
+}
+
 Result<Witness> Ledger::witness() {
   std::optional<Witness> found;
   NF_TRY_VOID(look([&](LedgerTransaction& transaction) -> Result<void> {

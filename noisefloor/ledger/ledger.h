@@ -114,6 +114,8 @@ class Ledger {
   // All entries from `first` on, as they are stored; the chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();
+  // With the ledger's key, for what it has paid for. kInvalidArgument if it is open for looking only.
+  [[nodiscard]] Result<Signature> sign(std::string_view text) const;
 
  private:
   class Batch;

@@ -1,8 +1,12 @@
 #include "noisefloor/release/certificate.h"
 
+#include <fmt/format.h>
+
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/hex.h"
@@ -13,7 +17,119 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::array<double, 5> kCurve{1e-3, 1e-4, 1e-5, 1e-6, 1e-8};
+
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+double number_of(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
+
+Json interval(const Interval& bounds) { return {{"lower", number(bounds.lower)}, {"upper", number(bounds.upper)}}; }
+
+Json curve_json(const Certificate& certificate) {
+  Json curve = Json::array();
+  for (const CurvePoint& point : certificate.curve) {
+    curve.push_back({{"delta", point.delta}, {"epsilon", number(point.epsilon)}});
+  }
+  return curve;
+}
+
+Json not_covered(const Certificate& certificate) {
+  Json list = Json::array();
+  if (!contains<DiscreteGaussianEvent>(certificate.statement.event)) {
+    list.push_back("noise and sums are floating-point numbers, whose last bits the accounting does not see");
+  }
+  list.push_back("choices that were made by looking at other runs on the same data, unless they were charged");
+  list.push_back("who may see the data, or the intermediate models, while the model is trained");
+  list.push_back("what can be learned about a person from everyone else's data");
+  return list;
+}
+
+// Everything but the signature.
+Json body_of(const Certificate& certificate) {
+  Json json{{"noisefloor_certificate", kCertificateVersion},
+            {"name", certificate.name},
+            {"private", std::isfinite(certificate.epsilon.upper)},
+            {"epsilon", interval(certificate.epsilon)},
+            {"delta", certificate.delta.value()},
+            {"epsilon_at_other_deltas", curve_json(certificate)},
+            {"statement", Json::parse(to_json(certificate.statement))},
+            {"steps", certificate.steps},
+            {"configuration", Json::parse(certificate.configuration.empty() ? "{}" : certificate.configuration)},
+            {"data", certificate.data},
+            {"random", certificate.replayed ? "repeatable" : "secure"},
+            {"released",
+             {{"digest", to_hex(certificate.weights)},
+              {"of", "BLAKE2b-256 of the tensors as safetensors, without metadata"}}},
+            {"accountant", "certified privacy-loss bounds, noisefloor " + certificate.program_version},
+            {"program", certificate.program_version}};
+  if (certificate.spend) {
+    json["ledger"] = {{"id", to_hex(certificate.spend->ledger)},
+                      {"budget", certificate.spend->budget},
+                      {"reservations", certificate.spend->reservations},
+                      {"head", {{"entries", certificate.spend->head}, {"hash", to_hex(certificate.spend->head_hash)}}}};
+  }
+  json["not_covered"] = not_covered(certificate);
+  return json;
+}
+
+template <class Bytes>
+Result<Bytes> bytes_of(const Json& json, const char* key) {
+  Bytes bytes{};
+  if (from_hex(json.at(key).get<std::string>(), bytes)) return bytes;
+  return input_data_error(fmt::format("the {} of a certificate is hexadecimal digits", key));
+}
+
+// Throws what nlohmann throws.
+Result<Certificate> read(const Json& json) {
+  NF_TRY(DpStatement statement, parse_statement(json.at("statement").dump()));
+  NF_TRY(const Delta delta, Delta::make(json.at("delta").get<double>()));
+  NF_TRY(const Digest weights, bytes_of<Digest>(json.at("released"), "digest"));
+  Certificate certificate{json.at("name").get<std::string>(),
+                          std::move(statement),
+                          delta,
+                          {number_of(json.at("epsilon").at("lower")), number_of(json.at("epsilon").at("upper"))},
+                          {},
+                          json.at("steps").get<std::uint64_t>(),
+                          json.at("random") == "repeatable",
+                          json.at("configuration").dump(),
+                          json.at("data").get<std::string>(),
+                          weights,
+                          json.at("program").get<std::string>(),
+                          {}};
+  for (const Json& point : json.at("epsilon_at_other_deltas")) {
+    certificate.curve.push_back({point.at("delta").get<double>(), number_of(point.at("epsilon"))});
+  }
+  if (!json.contains("ledger")) return certificate;
+  const Json& ledger = json["ledger"];
+  CertifiedSpend spend;
+  NF_TRY(spend.ledger, bytes_of<Digest>(ledger, "id"));
+  spend.budget = ledger.at("budget").get<std::string>();
+  spend.reservations = ledger.at("reservations").get<std::vector<std::uint64_t>>();
+  spend.head = ledger.at("head").at("entries").get<std::uint64_t>();
+  NF_TRY(spend.head_hash, bytes_of<Digest>(ledger.at("head"), "hash"));
+  certificate.spend = std::move(spend);
+  return certificate;
+}
+
+// What is stated may be above what follows from the statement, never below.
+Result<void> expect_true(const Certificate& certificate) {
+  NF_TRY(const Interval epsilon, certified_epsilon(certificate.statement, certificate.delta));
+  if (!(epsilon.upper <= certificate.epsilon.upper) || !(certificate.epsilon.lower <= epsilon.upper)) {
+    return verification_failed(
+        fmt::format("it says epsilon {:.10g}, and its events cost {:.10g}", certificate.epsilon.upper, epsilon.upper));
+  }
+  for (const CurvePoint& point : certificate.curve) {
+    NF_TRY(const Delta delta, Delta::make(point.delta));
+    NF_TRY(const Interval there, certified_epsilon(certificate.statement, delta));
+    if (!(there.upper <= point.epsilon)) {
+      return verification_failed(fmt::format("it says epsilon {:.10g} at delta {:g}, and its events cost {:.10g} there",
+                                             point.epsilon, point.delta, there.upper));
+    }
+  }
+  return success();
+}
 
 }  // namespace
 
@@ -25,27 +141,51 @@ Result<Interval> certified_epsilon(const DpStatement& statement, Delta delta) {
   return pld_epsilon(statement.event, statement.adjacency, delta);
 }
 
+std::vector<CurvePoint> certified_curve(const DpStatement& statement) {
+  std::vector<CurvePoint> curve;
+  for (const double delta : kCurve) {
+    const auto epsilon = certified_epsilon(statement, Delta::make(delta).value());
+    if (epsilon.has_value() && std::isfinite(epsilon.value().upper)) curve.push_back({delta, epsilon.value().upper});
+  }
+  return curve;
+}
+
 Digest digest_of(const std::vector<NamedTensor>& tensors) { return blake2b(to_safetensors({tensors, {}})); }
 
-std::string to_json(const Certificate& certificate) {
-  Json json{{"noisefloor_certificate", kCertificateVersion},
-            {"name", certificate.name},
-            {"private", std::isfinite(certificate.epsilon.upper)},
-            {"epsilon", {{"lower", number(certificate.epsilon.lower)}, {"upper", number(certificate.epsilon.upper)}}},
-            {"delta", certificate.delta.value()},
-            {"statement", Json::parse(to_json(certificate.statement))},
-            {"steps", certificate.steps},
-            {"weights",
-             {{"digest", to_hex(certificate.weights)},
-              {"of", "BLAKE2b-256 of the tensors as safetensors, without metadata"}}},
-            {"program", "noisefloor " + certificate.program_version}};
-  if (!certificate.budget.empty()) {
-    json["ledger"] = {{"budget", certificate.budget}, {"reservations", certificate.reservations}};
+std::string to_json(const Certificate& certificate, const Sign& sign) {
+  Json json = body_of(certificate);
+  if (sign) {
+    const auto [key, signature] = sign(json.dump());
+    json["public_key"] = to_hex(key);
+    json["signature"] = to_hex(signature);
   }
-  json["not_covered"] = {"noise and sums are floating-point numbers",
-                         "choices that were made by looking at other runs on the same data",
-                         "who may see the data while they are trained on"};
   return json.dump(2) + "\n";
+}
+
+Result<SignedCertificate> parse_certificate(std::string_view text) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("noisefloor_certificate", 0) != kCertificateVersion) {
+    return input_data_error("this is no certificate of a version that is known here");
+  }
+  if (json.dump(2) + "\n" != text) return verification_failed("its text was altered");
+  try {
+    NF_TRY(Certificate certificate, read(json));
+    NF_TRY_VOID(expect_true(certificate));
+    if (!json.contains("signature")) {
+      if (certificate.spend) return verification_failed("it names a ledger and is not signed by it");
+      return SignedCertificate{std::move(certificate), {}};
+    }
+    Json body = json;
+    body.erase("public_key");
+    body.erase("signature");
+    NF_TRY(const PublicKey key, bytes_of<PublicKey>(json, "public_key"));
+    NF_TRY(const Signature signature, bytes_of<Signature>(json, "signature"));
+    if (!verify_signature(key, body.dump(), signature))
+      return verification_failed("it was altered after it was signed");
+    return SignedCertificate{std::move(certificate), key};
+  } catch (const nlohmann::json::exception&) {
+    return verification_failed("a field is missing or of another type");
+  }
 }
 
 }  // namespace noisefloor

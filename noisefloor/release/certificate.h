@@ -1,45 +1,87 @@
-// What a model promises, in a form that anyone can recompute: the events that made it, their certified ε, and which
-// weights they are.
+// What a model promises, in a form that anyone can recompute: the events that made it, their certified ε, which weights they
+// are, and which ledger paid; signed with that ledger's key.
 //
-// Guarantee:     epsilon follows from the statement alone (certified_epsilon), here and for whoever reads it. The digest is that of the
-//                model's tensors, so a certificate is not about other weights.
+// Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for whoever reads it. The
+//                digest is that of the model's tensors, so a certificate is not about other weights. parse_certificate gives back
+//                only what was signed and is true of its own statement.
+// Format:        docs/formats/certificate.md.
 // Thread safety: plain data; pure functions.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/signing.h"
 #include "noisefloor/event/dp_event.h"
 #include "noisefloor/numerics/interval.h"
 #include "noisefloor/sgd/safetensors.h"
 
 namespace noisefloor {
 
-inline constexpr int kCertificateVersion = 1;
+inline constexpr int kCertificateVersion = 2;
+// Under this name a model's file holds its certificate.
+inline constexpr const char* kCertificateKey = "noisefloor.certificate";
+
+// Where the cost stands.
+struct CertifiedSpend {
+  Digest ledger{};  // its identity
+  std::string budget;
+  std::vector<std::uint64_t> reservations;  // more than one if it went on from a checkpoint
+  std::uint64_t head = 0;                   // entries of the ledger when the model was sealed, and the hash of the last
+  Digest head_hash{};
+  friend bool operator==(const CertifiedSpend&, const CertifiedSpend&) = default;
+};
+
+// An upper bound of ε at another δ.
+struct CurvePoint {
+  double delta;
+  double epsilon;
+};
 
 struct Certificate {
   std::string name;
   DpStatement statement;  // of all that was drawn for it
   Delta delta;
-  Interval epsilon;  // certified, at delta; infinite if there is no privacy
+  Interval epsilon;               // certified, at delta; infinite if there is no privacy
+  std::vector<CurvePoint> curve;  // empty if there is none
   std::uint64_t steps = 0;
-  std::string budget;                       // that was charged; empty without a ledger
-  std::vector<std::uint64_t> reservations;  // there: more than one if it went on from a checkpoint
+  bool replayed = false;      // noise that can be repeated: no privacy
+  std::string configuration;  // a JSON object: sampler, clipping, noise and the rest, as the ledger's record has it
+  std::string data;           // what was taken as public of the data, in words
   Digest weights{};
   std::string program_version;
+  std::optional<CertifiedSpend> spend;  // nothing without a ledger
 };
 
 // Fails if no accountant understands the statement.
 [[nodiscard]] Result<Interval> certified_epsilon(const DpStatement& statement, Delta delta);
 
+// ε at some usual δ; what no accountant can say is left out.
+[[nodiscard]] std::vector<CurvePoint> certified_curve(const DpStatement& statement);
+
 // Of names, shapes and values.
 [[nodiscard]] Digest digest_of(const std::vector<NamedTensor>& tensors);
 
-// One JSON object; infinite ε is null.
-[[nodiscard]] std::string to_json(const Certificate& certificate);
+// Signs a text; nothing where there is no key, as for what was not charged.
+using Sign = std::function<std::pair<PublicKey, Signature>(std::string_view)>;
+
+// One JSON object, of which there is one text; infinite ε is null.
+[[nodiscard]] std::string to_json(const Certificate& certificate, const Sign& sign);
+
+struct SignedCertificate {
+  Certificate certificate;
+  std::optional<PublicKey> key;  // nothing if it is not signed
+};
+// kInputData if it is no certificate; kVerificationFailed with the reason if anything in it was altered, or is not what follows
+// from its statement.
+[[nodiscard]] Result<SignedCertificate> parse_certificate(std::string_view text);
 
 }  // namespace noisefloor

@@ -91,18 +91,26 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
 }
 
 Result<TrainedModel> seal(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights,
-                          const std::vector<std::uint64_t>& reservations) {
+                          std::optional<CertifiedSpend> spend, const Sign& sign) {
   TensorFile file{name_weights(sgd.result()), {}};
   NF_TRY(const Steps steps, Steps::make(sgd.steps()));
   const DpStatement statement = statement_of(plan, sgd, steps);
   NF_TRY(const Interval epsilon, certified_epsilon(statement, plan.delta));
-  Certificate certificate{plan.name,           statement,
-                          plan.delta,          epsilon,
-                          sgd.steps(),         reservations.empty() ? "" : plan.budget,
-                          reservations,        digest_of(file.tensors),
-                          plan.program_version};
-  file.metadata["noisefloor.certificate"] = to_json(certificate);
-  return TrainedModel{to_safetensors(file), std::move(certificate)};
+  Certificate certificate{plan.name,
+                          statement,
+                          plan.delta,
+                          epsilon,
+                          certified_curve(statement),
+                          sgd.steps(),
+                          sgd.replayed(),
+                          plan.configuration,
+                          plan.data,
+                          digest_of(file.tensors),
+                          plan.program_version,
+                          std::move(spend)};
+  std::string text = to_json(certificate, sign);
+  file.metadata[kCertificateKey] = text;
+  return TrainedModel{to_safetensors(file), std::move(certificate), std::move(text)};
 }
 
 // The descent at the checkpoint.
@@ -168,7 +176,11 @@ Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, Secur
   paid.reservations.push_back(reservation.sequence());
   reservation.begin();
   NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, paid.reservations));
+  NF_TRY(const Witness witness, ledger.witness());
+  CertifiedSpend spend{witness.head.ledger, plan.budget, paid.reservations, witness.head.sequence + 1,
+                       witness.head.hash};
+  const Sign sign = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
+  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, std::move(spend), sign));
   NF_TRY_VOID(publish(model));
   NF_TRY_VOID(ledger.commit(reservation.sequence(), blake2b(model.bytes)));
   return model;
@@ -182,7 +194,7 @@ Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd,
     return invalid_argument("repeatable noise must go on from where the checkpoint was made");
   }
   NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, {}));
+  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, {}, {}));
   NF_TRY_VOID(publish(model));
   return model;
 }

@@ -32,10 +32,11 @@ struct TrainingPlan {
   PrivacyUnit unit = PrivacyUnit::kRow;
   std::string budget;
   std::string key;
-  std::string configuration;  // a JSON object for the ledger's record, or empty
+  std::string configuration;  // a JSON object for the ledger's record and the certificate, or empty
   std::string program_version;
   std::optional<Checkpoint> from = {};  // goes on from here
   std::string item = {};                // of a planned budget
+  std::string data = {};                // what is taken as public of the data, in words, for the certificate
 };
 
 struct TrainingProgress {
@@ -60,6 +61,7 @@ struct TrainingHooks {
 struct TrainedModel {
   std::string bytes;  // safetensors, with the certificate among its metadata
   Certificate certificate;
+  std::string signed_certificate;  // as the bytes hold it
 };
 
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;

@@ -197,7 +197,7 @@ TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
     const TrainedModel model = value_of(train_without_privacy(
         plan(5), sgd, replay, named, {}, [](const TrainedModel&) -> Result<void> { return success(); }));
     EXPECT_TRUE(std::isinf(model.certificate.epsilon.upper));
-    const auto json = nlohmann::json::parse(to_json(model.certificate));
+    const auto json = nlohmann::json::parse(model.signed_certificate);
     EXPECT_EQ(json["private"], false);
     EXPECT_TRUE(json["epsilon"]["upper"].is_null());
     EXPECT_FALSE(json.contains("ledger"));
@@ -231,7 +231,7 @@ TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
   const TrainedModel model = value_of(train(again, second));
   EXPECT_EQ(source_.calls, 8);
   EXPECT_EQ(model.certificate.steps, 20U);
-  EXPECT_EQ(model.certificate.reservations, (std::vector<std::uint64_t>{2, 4}));
+  EXPECT_EQ(model.certificate.spend->reservations, (std::vector<std::uint64_t>{2, 4}));
   EXPECT_EQ(model.certificate.epsilon.upper, left(20));
   EXPECT_GE(spent() - first, left(8) * (1 - 1e-9));
   // And again, for who goes on from it once more.

@@ -59,6 +59,18 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
   write("statement.json", certificate["statement"].dump());
   const Outcome again = noisefloor_run("account events --json --delta 1e-5 --input " + folder_.path("statement.json"));
   EXPECT_EQ(Json::parse(again.out)["epsilon"]["upper"], report["epsilon"]["upper"]) << again.err;
+  // Anyone can check it, and what was altered is found.
+  const std::string verify = "verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("ledger");
+  EXPECT_EQ(noisefloor_run(verify).exit_code, 0) << noisefloor_run(verify).err;
+  EXPECT_EQ(Json::parse(noisefloor_run(verify + " --json").out)["ledger_checked"], true);
+  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/certificate.json")).exit_code, 0);
+  std::string altered = read("out/model.safetensors");
+  altered.back() = static_cast<char>(altered.back() ^ 1);
+  write("altered.safetensors", altered);
+  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "weights");
+  ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + folder_.path("another")).exit_code, 0);
+  expect_refused("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("another"), 6,
+                 "another ledger");
   // The ledger knows of it, and it verifies.
   const Outcome history = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
   EXPECT_EQ(history.exit_code, 0) << history.err;

@@ -1,0 +1,78 @@
+#include "noisefloor/release/verify_release.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace noisefloor {
+namespace {
+
+Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) {
+  for (const std::uint64_t sequence : spend.reservations) {
+    const LedgerState::Spend* found = state.find_spend(sequence);
+    if (found == nullptr || found->status == SpendStatus::kAborted) {
+      return verification_failed(
+          fmt::format("the ledger has no reservation {}, which it says it was paid with", sequence));
+    }
+    if (state.budgets()[found->budget].terms->name != spend.budget) {
+      return verification_failed(fmt::format("reservation {} is of another budget", sequence));
+    }
+  }
+  return success();
+}
+
+}  // namespace
+
+Result<VerifiedRelease> verify_release(std::string_view bytes) {
+  if (!bytes.empty() && bytes.front() == '{') {
+    NF_TRY(SignedCertificate certificate, parse_certificate(bytes));
+    return VerifiedRelease{std::move(certificate), false, blake2b(bytes)};
+  }
+  NF_TRY(const TensorFile file, parse_safetensors(bytes));
+  const auto found = file.metadata.find(kCertificateKey);
+  if (found == file.metadata.end())
+    return input_data_error("the model holds no certificate: nothing is promised of it");
+  NF_TRY(SignedCertificate certificate, parse_certificate(found->second));
+  if (digest_of(file.tensors) != certificate.certificate.weights) {
+    return verification_failed("the weights are not those that the certificate is about");
+  }
+  return VerifiedRelease{std::move(certificate), true, blake2b(bytes)};
+}
+
+Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
+  const auto& [certificate, key] = release.certificate;
+  if (!certificate.spend) return invalid_argument("the certificate names no ledger: nothing was charged for it");
+  const CertifiedSpend& spend = *certificate.spend;
+  std::uint64_t settled = 0;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    if (state.genesis().ledger != spend.ledger) return verification_failed("it was charged to another ledger");
+    if (!key || state.genesis().key != *key)
+      return verification_failed("it was signed with another key than the ledger's");
+    NF_TRY_VOID(expect_paid(spend, state));
+    const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
+    if (last == nullptr || last->status != SpendStatus::kCommitted) {
+      return verification_failed("the ledger has paid for it and has no record of its release");
+    }
+    settled = last->settled;
+    return success();
+  }));
+  // The history that it was sealed in, and what was released.
+  bool has_head = false;
+  std::optional<Digest> released;
+  NF_TRY_VOID(ledger.history(spend.head - 1, [&](const StoredEntry& stored) -> Result<void> {
+    NF_TRY(const Entry entry, parse_entry(stored.text));
+    if (entry.sequence + 1 == spend.head) has_head = stored.hash == spend.head_hash;
+    if (const auto* commit = std::get_if<CommitEntry>(&entry.body); commit != nullptr && entry.sequence == settled) {
+      released = commit->release;
+    }
+    return success();
+  }));
+  if (!has_head) return verification_failed("the ledger has another history than the one it was sealed in");
+  if (release.has_model && released != release.digest) {
+    return verification_failed("the file that was released is another one: it was altered, or replaced");
+  }
+  return success();
+}
+
+}  // namespace noisefloor
