@@ -80,6 +80,8 @@ struct TrainingPrivacy {
   bool private_training = true;                     // false: noise = "none", for comparison only
 };
 
+inline constexpr std::size_t kUsualMemoryMb = 1024;
+
 struct TrainingDescent {
   SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
   Rows batch_size;
@@ -93,7 +95,9 @@ struct TrainingDescent {
   Optimizer::Options optimizer;
   LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
   double averaging = 0;
-  Augmentation augmentation;  // of images
+  Augmentation augmentation;                     // of images
+  bool cuda = false;                             // of a network for torch: on a GPU
+  std::size_t memory_limit_mb = kUsualMemoryMb;  // for the examples that are at work at once; of a network for torch
 };
 
 // What a utility graph may look at (plan/utility_graph.h), which is for the owner of the data to say.

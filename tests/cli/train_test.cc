@@ -165,6 +165,24 @@ TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
   EXPECT_EQ(noisefloor_run("budget verify --ledger " + folder_.path("ledger")).exit_code, 0);
 }
 
+// Ctrl-C: the model so far, with a certificate of the steps that were made; the plan stays paid for.
+TEST_F(CliTrain, AnInterruptedTrainingGivesTheModelSoFar) {
+  std::string text = toy_toml();
+  text.replace(text.find("steps = 40"), 10, "steps = 6000000");
+  write("train.toml", text);
+  const Outcome outcome =
+      testing::shell("timeout -s INT 1 '" NOISEFLOOR_PROGRAM "' " + train("--quiet --json --threads 1", "out"));
+  ASSERT_NE(outcome.out, "") << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_LT(report["steps"], 6000000);
+  EXPECT_LT(report["epsilon"]["upper"], 2.0);
+  EXPECT_EQ(Json::parse(read("out/certificate.json"))["steps"], report["steps"]);
+  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/model.safetensors")).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_NEAR(Json::parse(shown.out)["epsilon_spent"].get<double>(), 2.0, 0.01);
+}
+
 TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
   write("new.csv", "y,x\n0.9,0.9\n-0.9,-0.8\n");
@@ -178,6 +196,39 @@ TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
   write("new.csv", "x\n0.9\n");
   expect_refused(predict + " --input " + folder_.path("new.csv"), 4, "'y'");
   expect_refused(predict + " --input " + folder_.path("none.csv"), 5, "none.csv");
+}
+
+// Not even one step with so little noise fits: nothing is drawn, and all of the budget is left.
+TEST_F(CliTrain, ABudgetTooSmallForOneStepIsNotTouched) {
+  const std::string error = testing::expect_clean_failure(train("--quiet --noise-multiplier 0.05", "out"), 3);
+  EXPECT_NE(error.find("noise multiplier"), std::string::npos) << error;
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_EQ(Json::parse(shown.out)["epsilon_spent"], 0) << shown.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+}
+
+TEST_F(CliTrain, ImagesThatAreCutOrMislabelledAreNamed) {
+  const auto [images, labels] = testing::toy_images(4);
+  const std::string model = "kind = \"logistic\"";
+  write("train.toml", testing::toy_images_toml(model, ""));
+  write("labels", labels);
+  write("images", images.substr(0, images.size() - 1));
+  expect_refused(train("--quiet", "bad"), 4, "images");
+  write("images", images);
+  write("labels", labels.substr(0, 100));
+  expect_refused(train("--quiet", "bad"), 4, "labels");
+  std::string wrong = labels;
+  wrong[8 + 17] = 2;
+  write("labels", wrong);
+  expect_refused(train("--quiet", "bad"), 4, "labels");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  // As they are, they can be learned; with copies and discrete noise, too.
+  write("labels", labels);
+  write("train.toml", testing::toy_images_toml(model, "noise = \"discrete\"\ncopies = 2\nmirror = true\n"));
+  const Outcome outcome = noisefloor_run(train("--quiet --json", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GT(Json::parse(outcome.out)["test"]["accuracy"], 0.9);
 }
 
 TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
@@ -222,12 +273,19 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   refused("name = \"x\"", "name = \"z\"", 4, "z");
   refused("clip_norm = 1.0", "", 2, "clip_norm");
   refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
+  refused("delta = 1e-5", "delta = 0.0009", 2, "1/rows");
+  refused("kind = \"logistic\"", "kind = \"layers\"\n[[model.layer]]\ntype = \"lineer\"\noutputs = 2", 2,
+          "train.toml:23");
   write("train.toml", toy_toml());
   expect_refused(train("--quiet --epsilon -1", "bad"), 2, "epsilon");
   expect_refused(train("--quiet --threads 0", "bad"), 2, "--threads");
   write("data.csv", "x,y,kind\n0.1,987nan,yes\n");
   expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "x,y,kind\n0.1,0.5\n");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
+  write("data.csv", "x,y,kind\n0.1,nan,yes\n");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
+  write("data.csv", "x,y,kind\n0.1,0.5,perhaps\n");
   expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "");
   expect_refused(train("--quiet", "bad"), 4, "data.csv");
