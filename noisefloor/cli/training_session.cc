@@ -200,7 +200,12 @@ bool stop_was_asked() { return stop_asked; }
 
 Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples, std::size_t threads) {
   NF_TRY(std::unique_ptr<TrainableModel> model, bind_model(file.training, examples.train, threads));
-  NF_TRY(BatchSampler sampler, sampler_of(file.training, examples.train.rows));
+  Result<BatchSampler> made = sampler_of(file.training, examples.train.rows);
+  if (!made.has_value()) {
+    const Error& error = made.error();
+    return Error{error.code, fmt::format("{}:{}: {}", file.location, file.training.descent.batch_line, error.message)};
+  }
+  BatchSampler sampler = std::move(made).value();
   NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
   return TrainingSession{&file, &examples, std::move(model), std::move(sampler), steps};
 }

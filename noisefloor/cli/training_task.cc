@@ -107,7 +107,8 @@ Result<TrainingFile> read_training_file(const std::string& path) {
     return invalid_argument((errors.empty() ? path + ": cannot be read" : errors.front()) + more);
   }
   if (read.training->model.torch) NF_TRY_VOID(require_torch(fmt::format("the model of {}", noisefloor::shown(path))));
-  TrainingFile file{*std::move(read.training), std::filesystem::path(path).parent_path().string(), std::move(warnings)};
+  TrainingFile file{*std::move(read.training), std::filesystem::path(path).parent_path().string(), std::move(warnings),
+                    path};
   NF_TRY_VOID(read_alphabet(file));
   return file;
 }

@@ -21,6 +21,7 @@ struct TrainingFile {
   Training training;
   std::string folder;                 // that its paths are relative to
   std::vector<std::string> warnings;  // one line each
+  std::string location;               // its own path
 
   [[nodiscard]] std::string resolve(const std::string& path) const;
 };

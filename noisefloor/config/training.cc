@@ -172,6 +172,7 @@ class DescentReader {
   [[nodiscard]] TrainingDescent descent() const {
     return {.sampler = sampler_.value.value_or(SamplerKind::kPoisson),
             .batch_size = *batch_size_,
+            .batch_line = batch_size_.place.line,
             .steps = steps_.value,
             .epochs = epochs_.value.value_or(0),
             .clip = clip(),

@@ -85,7 +85,8 @@ inline constexpr std::size_t kUsualMemoryMb = 1024;
 struct TrainingDescent {
   SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
   Rows batch_size;
-  std::optional<Steps> steps;  // or
+  std::uint32_t batch_line = 0;  // where it stands
+  std::optional<Steps> steps;    // or
   double epochs = 0;
   // GroupClip holds one norm here, which is every layer's, unless one was given for each layer with parameters. Nothing:
   // no clipping, in a training that is not private.

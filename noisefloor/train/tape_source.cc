@@ -15,7 +15,7 @@
 namespace noisefloor {
 namespace {
 
-// More at once leave the caches, and are no faster.
+// More at once need more memory and are hardly faster.
 constexpr std::int64_t kMostRows = 64;
 
 torch::Tensor usual_losses(const torch::Tensor& outputs, const torch::Tensor& labels) {

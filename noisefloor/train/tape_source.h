@@ -7,7 +7,7 @@
 //
 // Guarantee:     as GradientSource; a module that mixes examples or has parameters without a rule is refused at creation.
 // Memory:        that of one micro-batch, whatever the size of the batch. How many examples that are is found out, on
-//                examples of zeros, before the first one: as many as stay within the limit, and no more than caches like.
+//                examples of zeros, before the first one: as many as stay within the limit, up to 64 rows.
 // Thread safety: none. The module's parameters are overwritten while it works.
 #pragma once
 

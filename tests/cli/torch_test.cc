@@ -140,7 +140,7 @@ TEST_F(CliTorch, ImagesWithCopiesAndLittleMemory) {
     layers += std::string("[[model.layer]]\ntype = \"") + layer + "\n";
   }
   write("images.toml", testing::toy_images_toml(layers, "copies = 4\nshift = 1\nmirror = true\nmemory_limit = 1\n"));
-  const Outcome outcome = noisefloor_run(train("images.toml", "--json", "images"));
+  const Outcome outcome = noisefloor_run(train("images.toml", "--json", "out"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_GT(Json::parse(outcome.out)["test"]["accuracy"], 0.9);
 }

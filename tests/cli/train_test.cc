@@ -264,7 +264,7 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
     expect_refused(train("--quiet", "bad"), code, named);
     EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << named;
   };
-  refused("batch_size = 200", "batch_size = 5000", 2, "5000");
+  refused("batch_size = 200", "batch_size = 5000", 2, "train.toml:22: a batch of 5000");
   refused("learning_rate", "learning_rat", 2, "learning_rate");
   refused("kind = \"logistic\"", "kind = \"logistik\"", 2, "logistic");
   refused("\"data.csv\"", "\"nowhere.csv\"", 5, "nowhere.csv");
@@ -275,7 +275,7 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
   refused("delta = 1e-5", "delta = 0.0009", 2, "1/rows");
   refused("kind = \"logistic\"", "kind = \"layers\"\n[[model.layer]]\ntype = \"lineer\"\noutputs = 2", 2,
-          "train.toml:23");
+          "train.toml:22");
   write("train.toml", toy_toml());
   expect_refused(train("--quiet --epsilon -1", "bad"), 2, "epsilon");
   expect_refused(train("--quiet --threads 0", "bad"), 2, "--threads");
