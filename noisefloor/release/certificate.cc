@@ -170,9 +170,9 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
   if (json.dump(2) + "\n" != text) return verification_failed("its text was altered");
   try {
     NF_TRY(Certificate certificate, read(json));
-    NF_TRY_VOID(expect_true(certificate));
     if (!json.contains("signature")) {
       if (certificate.spend) return verification_failed("it names a ledger and is not signed by it");
+      NF_TRY_VOID(expect_true(certificate));
       return SignedCertificate{std::move(certificate), {}};
     }
     Json body = json;
@@ -182,6 +182,7 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
     NF_TRY(const Signature signature, bytes_of<Signature>(json, "signature"));
     if (!verify_signature(key, body.dump(), signature))
       return verification_failed("it was altered after it was signed");
+    NF_TRY_VOID(expect_true(certificate));
     return SignedCertificate{std::move(certificate), key};
   } catch (const nlohmann::json::exception&) {
     return verification_failed("a field is missing or of another type");
