@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "noisefloor/release/document.h"
+#include "noisefloor/sgd/safetensors.h"
+
 namespace noisefloor {
 namespace {
 
@@ -25,19 +28,25 @@ Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) 
 }  // namespace
 
 Result<VerifiedRelease> verify_release(std::string_view bytes) {
+  std::string text;
+  std::optional<Digest> content;
   if (!bytes.empty() && bytes.front() == '{') {
-    NF_TRY(SignedCertificate certificate, parse_certificate(bytes));
-    return VerifiedRelease{std::move(certificate), false, blake2b(bytes)};
+    NF_TRY(std::optional<Document> document, read_document(bytes));
+    if (document) content = digest_of(document->content);
+    text = document ? std::move(document->certificate) : std::string(bytes);
+  } else {
+    NF_TRY(TensorFile file, parse_safetensors(bytes));
+    const auto found = file.metadata.find(kCertificateKey);
+    if (found == file.metadata.end())
+      return input_data_error("the model holds no certificate: nothing is promised of it");
+    content = digest_of(file.tensors);
+    text = std::move(found->second);
   }
-  NF_TRY(const TensorFile file, parse_safetensors(bytes));
-  const auto found = file.metadata.find(kCertificateKey);
-  if (found == file.metadata.end())
-    return input_data_error("the model holds no certificate: nothing is promised of it");
-  NF_TRY(SignedCertificate certificate, parse_certificate(found->second));
-  if (digest_of(file.tensors) != certificate.certificate.weights) {
-    return verification_failed("the weights are not those that the certificate is about");
+  NF_TRY(SignedCertificate certificate, parse_certificate(text));
+  if (content && content != certificate.certificate.released) {
+    return verification_failed("what it holds is not what the certificate is about");
   }
-  return VerifiedRelease{std::move(certificate), true, blake2b(bytes)};
+  return VerifiedRelease{std::move(certificate), std::move(text), content.has_value(), blake2b(bytes)};
 }
 
 namespace {
@@ -82,7 +91,7 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
   };
   NF_TRY_VOID(ledger.history(spend.head - 1, look));
   if (!has_head) return verification_failed("the ledger has another history than the one it was sealed in");
-  if (release.has_model && released != release.digest) {
+  if (release.has_content && released != release.digest) {
     return verification_failed("the file that was released is another one: it was altered, or replaced");
   }
   return success();

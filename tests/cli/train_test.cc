@@ -67,7 +67,7 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
   std::string altered = read("out/model.safetensors");
   altered.back() = static_cast<char>(altered.back() ^ 1);
   write("altered.safetensors", altered);
-  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "weights");
+  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "what it holds");
   ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + folder_.path("another")).exit_code, 0);
   expect_refused("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("another"), 6,
                  "another ledger");
@@ -94,7 +94,12 @@ TEST_F(CliTrain, TheLossIsShownWhereItIsPublic) {
 
 TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
-  expect_refused(train("", "out"), 2, "is there already");
+  const std::string model = read("out/model.safetensors");
+  const Outcome again = noisefloor_run(train("--quiet --json", "out"));
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["again"], true);
+  EXPECT_EQ(read("out/model.safetensors"), model);
+  expect_refused(train("--quiet --key other --epsilon 1", "out"), 2, "is there already");
   expect_refused(train("--quiet", "second"), 2, "another key");
   expect_refused(train("--quiet --key second", "second"), 3, "Nothing was spent");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("second/model.safetensors")));
@@ -145,6 +150,8 @@ TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
   ASSERT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
   const double before = spent();
+  expect_refused(train(options, "out"), 3, "--resume");
+  EXPECT_EQ(spent(), before);
   const std::string resume = options + " --resume " + folder_.path("out/checkpoint.safetensors");
   // Not with other noise, not on a damaged file, not on another ledger.
   expect_refused(
