@@ -8,6 +8,7 @@
 #include <string>
 
 #include "program.h"
+#include "tests/support/gzip.h"
 #include "tests/support/temporary_folder.h"
 #include "toy_training.h"
 
@@ -157,6 +158,56 @@ TEST_F(CliRelease, ATrainingThatIsKilledAnywhereIsFinishedOrAccountedFor) {
   }
   EXPECT_GT(finished, 0);
   RecordProperty("refused", refused);
+}
+
+// Images of ten kinds, each with a bright square of its own, as the four files of MNIST.
+class CliDemo : public ::testing::Test {
+ protected:
+  static constexpr int kSide = 28;
+
+  static std::string big_endian(std::uint32_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> static_cast<unsigned>(shift));
+    return bytes;
+  }
+  void write(const std::string& name, std::uint32_t rows) const {
+    std::string images = big_endian(0x803) + big_endian(rows) + big_endian(kSide) + big_endian(kSide);
+    std::string labels = big_endian(0x801) + big_endian(rows);
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      const int kind = static_cast<int>(row % 10);
+      for (int y = 0; y < kSide; ++y) {
+        for (int x = 0; x < kSide; ++x) {
+          const bool bright = x / 6 == kind % 4 && y / 8 == kind / 4;
+          const double speck = std::sin(static_cast<double>(row) * 12.9898 + x * 78.233 + y * 37.719);
+          images += static_cast<char>((bright ? 190 : 30) + static_cast<int>(25 * speck));
+        }
+      }
+      labels += static_cast<char>(kind);
+    }
+    std::ofstream(folder_.path(name + "-images-idx3-ubyte.gz")) << testing::gzip(images);
+    std::ofstream(folder_.path(name + "-labels-idx1-ubyte.gz")) << testing::gzip(labels);
+  }
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CliDemo, GoesFromAPlanToAReportAndIsRefusedASecondTime) {
+  write("train", 12'000);
+  write("t10k", 1'000);
+  const std::string out = folder_.path("demo");
+  const Outcome outcome = noisefloor_run("demo --json --data " + folder_.path("") + " --output " + out);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  ASSERT_EQ(report["steps"].size(), 6U);
+  EXPECT_GT(report["steps"][0]["result"]["rounds_ratio"], 5);
+  EXPECT_EQ(report["steps"][1]["result"]["reserved"], true);
+  EXPECT_EQ(report["steps"][2]["result"]["target"]["decision"], "done") << outcome.out;
+  EXPECT_LE(report["steps"][2]["result"]["epsilon"]["upper"], 3);
+  EXPECT_EQ(report["steps"][3]["result"]["ledger_checked"], true);
+  EXPECT_EQ(report["steps"][4]["exit_code"], 3) << "the budget is gone";
+  EXPECT_TRUE(std::filesystem::exists(report["report"].get<std::string>())) << report["report"];
+  expect_refused("demo --data " + folder_.path("") + " --output " + out, 2, "not empty");
+  expect_refused("demo --output " + folder_.path("other") + " --data " + folder_.path("nowhere"), 4,
+                 "dataset-fashion-mnist");
 }
 
 }  // namespace
