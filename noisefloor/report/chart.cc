@@ -210,17 +210,10 @@ struct Frame {
 constexpr Frame kWideFrame{520, 300, 52, 24, 34, 52, 6, 5};
 constexpr Frame kNarrowFrame{312, 250, 46, 22, 34, 52, 4, 4};
 
-std::string with_exponent(int exponent) {
-  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-  std::string text = exponent < 0 ? "10⁻" : "10";
-  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits.at(static_cast<std::size_t>(digit - '0'));
-  return text;
-}
-
 std::string tick_text(double tick, const Axis& axis) {
   const double exponent = std::log10(std::abs(tick));
   if (axis.logarithmic && std::abs(exponent - std::round(exponent)) < 1e-9 && std::abs(exponent) > 3.5) {
-    return with_exponent(static_cast<int>(std::round(exponent)));
+    return "10" + superscript(static_cast<int>(std::round(exponent)));
   }
   if (std::abs(tick) < 1e-12 * std::max(std::abs(axis.low), std::abs(axis.high))) return "0";
   std::string text = fmt::format("{:.6g}", tick);

@@ -53,7 +53,7 @@ constexpr double kRow = 38;
 
 std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize size, const std::string& description) {
   const bool wide = size == ChartSize::kWide;
-  const double width = wide ? 680 : 312;
+  const double width = wide ? 520 : 312;
   const double left = 8;
   const double right = width - 8;
   const auto& typical = typical_epsilons();
@@ -71,18 +71,21 @@ std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize s
   int shade = 1;
   for (const EpsilonBand& band : epsilon_bands()) {
     const double to = std::min(band.up_to, kHigh);
-    svg += fmt::format(R"(<rect class="shade-{}" x="{:.1f}" y="24" width="{:.1f}" height="{:.1f}"/>)"
-                       R"(<text class="axis" x="{:.1f}" y="43" text-anchor="middle">{}</text>)",
-                       shade++, x(from), x(to) - x(from), bottom - 24, (x(from) + x(to)) / 2, band.name);
+    svg += fmt::format(R"(<rect class="shade-{}" x="{:.1f}" y="28" width="{:.1f}" height="{:.1f}"/>)"
+                       R"(<text class="axis" x="{:.1f}" y="46" text-anchor="middle">{}</text>)",
+                       shade++, x(from), x(to) - x(from), bottom - 28, (x(from) + x(to)) / 2, band.name);
     from = to;
   }
+  // This ε is marked above, and on the bar of each row, where no text is.
+  const double at = x(epsilon);
   double y = kTop;
   for (const TypicalEpsilon& t : typical) {
     const bool on_the_right = x(t.low) > left + 0.4 * (right - left);  // its name would not fit otherwise
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}"{}>{}</text>)"
-                       R"(<rect class="typical" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="8" rx="4"/>)",
+                       R"(<rect class="typical" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="8" rx="4"/>)"
+                       R"(<path class="here" d="M{:.1f} {:.1f}v14"/>)",
                        on_the_right ? x(t.high) : x(t.low), y + 16, on_the_right ? R"( text-anchor="end")" : "",
-                       t.application, x(t.low), y + 22, x(t.high) - x(t.low));
+                       t.application, x(t.low), y + 22, x(t.high) - x(t.low), at, y + 19);
     y += kRow;
   }
   for (const double tick : {0.1, 1.0, 10.0, 100.0, 1000.0}) {
@@ -90,13 +93,11 @@ std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize s
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="{}">{:g}</text>)", x(tick), bottom + 17,
                        anchor, tick);
   }
-  // The name of the line stands above the shades, on the side where there is room.
-  const double at = x(epsilon);
   const char* anchor = at > right - 60 ? "end" : at < left + 60 ? "start" : "middle";
   svg += fmt::format(
-      R"(<path class="here" d="M{0:.1f} 22V{1:.1f}"/><text class="here-name" x="{0:.1f}" y="16" text-anchor="{2}">)"
-      R"(this: ε ≤ {3}</text>)",
-      at, bottom, anchor, shown_at_least(epsilon, 3));
+      R"(<path class="here-mark" d="M{0:.1f} 26l-5.5-8h11z"/><text class="here-name" x="{0:.1f}" y="13" text-anchor="{1}">)"
+      R"(this: ε ≤ {2}</text>)",
+      at, anchor, shown_at_least(epsilon, 3));
   return svg +
          fmt::format(
              R"(<text class="axis" x="{:.1f}" y="{:.1f}" text-anchor="middle">ε, on a logarithmic scale</text></svg>)",

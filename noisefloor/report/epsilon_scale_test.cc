@@ -29,9 +29,9 @@ TEST(EpsilonScale, TypicalValuesAreOnTheScale) {
 // Where the line stands, as a share of the width.
 double place_of(double epsilon) {
   const std::string svg = epsilon_scale_svg(epsilon, "s", ChartSize::kWide, "");
-  const std::size_t at = svg.find("class=\"here\" d=\"M");
+  const std::size_t at = svg.find("class=\"here-mark\" d=\"M");
   EXPECT_NE(at, std::string::npos);
-  return (std::stod(svg.substr(at + 17)) - 8) / (680 - 16);
+  return (std::stod(svg.substr(at + 22)) - 8) / (520 - 16);
 }
 
 TEST(EpsilonScale, TheLineStandsWhereItBelongs) {

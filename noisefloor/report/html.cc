@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -82,5 +83,26 @@ std::string escaped(std::string_view text) {
 std::string shown_near(double value, int digits) { return shown(value, digits, 0); }
 std::string shown_at_least(double value, int digits) { return shown(value, digits, 1); }
 std::string shown_at_most(double value, int digits) { return shown(value, digits, -1); }
+
+std::string shown_count(std::uint64_t value) {
+  std::string text = std::to_string(value);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string superscript(int exponent) {
+  constexpr std::array<const char*, 10> kDigits{"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string text = exponent < 0 ? "⁻" : "";
+  for (const char digit : std::to_string(std::abs(exponent))) text += kDigits.at(static_cast<std::size_t>(digit - '0'));
+  return text;
+}
+
+std::string shown_power(double value) {
+  if (!(value > 0 && value < 0.01)) return shown_at_least(value, 2);
+  const double rounded = std::strtod(shown_at_least(value, 2).c_str(), nullptr);
+  const auto exponent = static_cast<int>(std::floor(std::log10(rounded) + 1e-9));
+  const std::string factor = fmt::format("{:.2g}", rounded / std::pow(10, exponent));
+  return (factor == "1" ? "10" : factor + " × 10") + superscript(exponent);
+}
 
 }  // namespace noisefloor

@@ -6,6 +6,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,13 @@ namespace noisefloor {
 [[nodiscard]] std::string shown_near(double value, int digits);
 [[nodiscard]] std::string shown_at_least(double value, int digits);
 [[nodiscard]] std::string shown_at_most(double value, int digits);
+
+// With commas: "10,000".
+[[nodiscard]] std::string shown_count(std::uint64_t value);
+
+// A small probability as a power of ten: "10⁻⁵", "3.3 × 10⁻⁶". Rounded up to two digits.
+[[nodiscard]] std::string shown_power(double value);
+// "⁻⁵".
+[[nodiscard]] std::string superscript(int exponent);
 
 }  // namespace noisefloor

@@ -18,17 +18,11 @@ constexpr const char* kPolicy = "default-src 'none'; style-src 'unsafe-inline'; 
 
 // --- Numbers for people ------------------------------------------------------------------------------------------------------
 
-std::string grouped(std::uint64_t value) {
-  std::string text = std::to_string(value);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 // Rounded up to three digits: "20.1", "22,100".
 std::string factor(double value) {
   const std::string text = shown_at_least(value, 3);
   const double rounded = std::strtod(text.c_str(), nullptr);
-  return rounded >= 1000 ? grouped(static_cast<std::uint64_t>(std::llround(rounded))) : text;
+  return rounded >= 1000 ? shown_count(static_cast<std::uint64_t>(std::llround(rounded))) : text;
 }
 
 std::string percent_at_least(double share) { return shown_at_least(std::min(100.0, 100 * share), 3) + " %"; }
@@ -38,7 +32,7 @@ std::string percent(double share) { return shown_near(100 * share, 3) + " %"; }
 std::string one_in(double delta) {
   if (delta >= 1) return "1 in 1";
   const double count = 1 / delta * (1 + 1e-12);
-  return count < 1e15 ? "1 in " + grouped(static_cast<std::uint64_t>(count)) : fmt::format("{:g}", delta);
+  return count < 1e15 ? "1 in " + shown_count(static_cast<std::uint64_t>(count)) : fmt::format("{:g}", delta);
 }
 
 bool is_private(const HtmlReport& report) { return std::isfinite(report.promise.epsilon_upper); }
@@ -212,8 +206,8 @@ std::string merit_html(const HtmlReport& report) {
       fmt::format("<div class=\"figure-of-merit\"><p class=\"big\">ε ≤ {}</p>\n<p>certified: between {} and {}</p>\n",
                   shown_at_least(p.epsilon_upper, 3), shown_at_most(p.epsilon_lower, digits),
                   shown_at_least(p.epsilon_upper, digits));
-  html += p.delta > 0 ? fmt::format("<p>at δ = {:g}, which is {}</p>", p.delta, one_in(p.delta))
-                      : std::string("<p>at δ = 0: without exception</p>");
+  html += p.delta > 0 ? fmt::format("<p>δ = {} ({})</p>", shown_power(p.delta), one_in(p.delta))
+                      : std::string("<p>δ = 0: without exception</p>");
   return html + "</div>\n";
 }
 
@@ -256,22 +250,22 @@ std::string budget_html(const HtmlReport& report) {
     if (!amount.always && !(amount.epsilon > 0)) continue;
     // What is spent rounds up, what is left rounds down.
     const bool is_left = std::string(amount.kind) == "left";
-    const std::string text = is_left ? shown_at_most(amount.epsilon < 1e-9 * b.epsilon ? 0 : amount.epsilon, 4)
-                                     : shown_at_least(amount.epsilon < 1e-12 * b.epsilon ? 0 : amount.epsilon, 4);
+    const double rest = amount.epsilon < 1e-4 * b.epsilon ? 0 : amount.epsilon;
+    const std::string text = is_left ? shown_at_most(rest, 4) : shown_at_least(amount.epsilon, 4);
     words += fmt::format("{}{} {}", words.empty() ? "" : ", ", amount.name, text);
     list += fmt::format(
         "<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect class=\"part-{0} swatch-{0}\" x=\"1\" y=\"1\" "
         "width=\"12\" "
         "height=\"12\" rx=\"3\"/></svg><strong>ε {1}</strong><span>{2} ({3})</span></li>\n",
-        amount.kind, text, escaped(amount.name), percent(amount.epsilon / b.epsilon));
+        amount.kind, text, escaped(amount.name), percent((is_left ? rest : amount.epsilon) / b.epsilon));
   }
   std::string html = "<div class=\"card keep\">\n";
-  html += fmt::format("<h3>{}: ε {:g} at δ {:g}</h3>\n", escaped(b.name), b.epsilon, b.delta);
+  html += fmt::format("<h3>{}: ε = {:g} at δ = {}</h3>\n", escaped(b.name), b.epsilon, shown_power(b.delta));
   html += fmt::format(
       "<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\" "
       "style=\"margin-top:14px\">{}</svg>\n<ul class=\"amounts\">\n{}</ul>\n",
       escaped(fmt::format("Of epsilon {:g}: {}.", b.epsilon, words)), bar, list);
-  return html + paragraph("reading", b.left_in_words) + "</div>\n";
+  return html + paragraph("sub", b.left_in_words) + "</div>\n";
 }
 
 // --- Reading -----------------------------------------------------------------------------------------------------------------
@@ -282,7 +276,9 @@ std::string scale_html(const HtmlReport& report) {
   std::string among;
   HtmlReport::Table table{"Typical values of ε", {"application", "ε", "why"}, {}};
   for (const TypicalEpsilon& t : typical_epsilons()) {
-    if (epsilon >= t.low && epsilon <= t.high) among += (among.empty() ? "" : ", ") + std::string(t.application);
+    // As it is shown, rounded.
+    const double shown = std::strtod(shown_at_least(epsilon, 3).c_str(), nullptr);
+    if (shown >= t.low && shown <= t.high) among += (among.empty() ? "" : ", ") + std::string(t.application);
     table.rows.push_back({t.application, fmt::format("{:g} to {:g}", t.low, t.high), t.why});
   }
   const std::string stands =
@@ -347,7 +343,7 @@ std::string parameters_html(const HtmlReport& report) {
   for (const HtmlReport::Table& table : report.parameters) {
     html += "<div class=\"card\">" + table_html(table, "names") + "</div>\n";
   }
-  return html.empty() ? "" : "<div class=\"grid-2\">\n" + html + "</div>\n";
+  return html.empty() ? "" : "<div class=\"columns\">\n" + html + "</div>\n";
 }
 
 std::string not_covered_html(const HtmlReport& report) {
@@ -387,7 +383,8 @@ std::vector<Part> parts_of(const HtmlReport& report) {
       {"utility", "Utility", "What privacy costs in quality. Quality is measured on examples that are taken as public.",
        utility_html(report)},
       {"training", "Training", "How the run went, from the log that it wrote.", figures_html(report.training)},
-      {"reading", "What " + epsilon + " means", "", reading_html(report)},
+      {"reading", "What " + epsilon + " means",
+       "In everyday terms: where the bound stands, and what it leaves to an attacker.", reading_html(report)},
       {"parameters", "Parameters", "All that ε follows from, and the rest of what was done.", parameters_html(report)},
       {"not-covered", "Not covered", "What the guarantee does not say.", not_covered_html(report)},
       {"reproduce", "Check and repeat", "Anyone with the files can check what is said here.", commands_html(report)},

@@ -41,5 +41,16 @@ TEST(Html, NumbersKeepTheirSide) {
   }
 }
 
+TEST(Html, SmallNumbersAreReadable) {
+  EXPECT_EQ(shown_power(1e-5), "10⁻⁵");
+  EXPECT_EQ(shown_power(3.333e-6), "3.4 × 10⁻⁶");
+  EXPECT_EQ(shown_power(9.99e-11), "10⁻¹⁰");
+  EXPECT_EQ(shown_power(0.05), "0.05");
+  EXPECT_EQ(shown_power(0), "0");
+  EXPECT_EQ(shown_count(0), "0");
+  EXPECT_EQ(shown_count(999), "999");
+  EXPECT_EQ(shown_count(1234567), "1,234,567");
+}
+
 }  // namespace
 }  // namespace noisefloor

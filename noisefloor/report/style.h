@@ -44,7 +44,7 @@ h1{font-size:clamp(28px,6vw,42px);letter-spacing:-.025em;margin:14px 0 12px;font
 .figure-of-merit{background:var(--state-soft);border-radius:12px;padding:20px;align-self:start}
 .figure-of-merit .big{font-size:clamp(38px,8vw,54px);line-height:1.1;font-weight:700;letter-spacing:-.03em;color:var(--state);
 font-variant-numeric:tabular-nums}
-.figure-of-merit p+p{margin-top:6px}
+.figure-of-merit p+p{margin-top:6px;font-size:15px}
 .facts{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:16px 24px;margin:24px 0 0;padding:20px 0 0;
 border-top:1px solid var(--line)}
 .facts dt{color:var(--muted);font-size:14px}
@@ -59,13 +59,13 @@ border-top:1px solid var(--line)}
 .warning{background:var(--warn-soft);color:var(--warn);border-radius:10px;padding:12px 16px;margin-top:16px;font-weight:550}
 section.part{margin-top:44px;scroll-margin-top:12px}
 section.part>h2{font-size:24px;letter-spacing:-.015em;margin-bottom:6px}
-.lead{color:var(--muted);max-width:44em;margin-bottom:18px}
+.lead{color:var(--muted);max-width:60em;margin-bottom:18px}
 h3{font-size:17px}
 .sub{color:var(--muted);font-size:14px;margin-top:2px}
+.card>.sub{margin-top:8px}
 .grid-2{display:grid;gap:16px;grid-template-columns:minmax(0,1fr)}
 figure{margin:0;min-width:0}
-.chart{display:block;width:100%;height:auto;max-width:640px;margin:10px auto 0}
-.chart.scale{max-width:760px}
+.chart{display:block;width:100%;height:auto;max-width:560px;margin:10px auto 0}
 .chart.narrow{display:none}
 .chart text{font-size:12.5px;fill:var(--muted);font-variant-numeric:tabular-nums}
 .chart text.axis,.chart text.here-name{fill:var(--ink);font-weight:600}
@@ -81,7 +81,7 @@ figure{margin:0;min-width:0}
 .spot{fill:var(--card);stroke:var(--c2);stroke-width:3}
 .shade-1{fill:var(--shade-1)}.shade-2{fill:var(--shade-2)}.shade-3{fill:var(--shade-3)}.shade-4{fill:var(--shade-4)}
 .typical{fill:var(--c1)}
-.here{stroke:var(--c2);stroke-width:2.5;fill:none}
+.here{stroke:var(--c2);stroke-width:3;fill:none;stroke-linecap:round}.here-mark{fill:var(--c2)}
 .legend{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;margin:10px 0 0;padding:0;font-size:14px}
 .legend li{display:flex;gap:8px;align-items:center}
 .legend svg{width:28px;height:12px;flex:none}
@@ -116,15 +116,17 @@ pre code{user-select:all}
 footer{margin-top:44px;border-top:1px solid var(--line);color:var(--muted);font-size:14px}
 footer .page{padding-top:18px;padding-bottom:32px}
 .stack>*+*{margin-top:16px}
+.columns>*{break-inside:avoid;margin-bottom:16px}
 @media (min-width:760px){.hero{padding:36px 36px 30px}.hero-grid{grid-template-columns:minmax(0,1fr) 290px;gap:40px}.card{padding:24px}}
-@media (min-width:1000px){.grid-2{grid-template-columns:repeat(2,minmax(0,1fr))}.grid-2>:only-child{grid-column:1/-1}}
+@media (min-width:1000px){.grid-2{grid-template-columns:repeat(2,minmax(0,1fr))}.grid-2>:last-child:nth-child(odd){grid-column:1/-1}.columns{columns:2;column-gap:16px}}
 @media (max-width:599px){.chart.wide{display:none}.chart.narrow{display:block}}
 @media print{@page{margin:14mm}
-html{color-scheme:light;scroll-behavior:auto}body{background:#fff;font-size:10.5pt}.page{max-width:none;padding:0}
+html{color-scheme:light;scroll-behavior:auto}body{background:#fff;font-size:10.5pt}.page{max-width:none;padding:0 1px}
 .skip,nav,details{display:none}.card{border-radius:8px;padding:14px}.hero{padding:18px 16px}section.part{margin-top:22px}
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-figure,.card.keep,tr,li,.command{break-inside:avoid}h2,h3,caption{break-after:avoid}
-.grid-2{grid-template-columns:repeat(2,minmax(0,1fr))}.grid-2>:only-child{grid-column:1/-1}
+figure,.card.keep,tr,li,.command{break-inside:avoid}h2,h3,caption,.lead{break-after:avoid}
+.chart.wide{display:none}.chart.narrow{display:block;max-width:400px}
+.grid-2{grid-template-columns:repeat(2,minmax(0,1fr))}.grid-2>:last-child:nth-child(odd){grid-column:1/-1}.columns{columns:2;column-gap:16px}
 .scroll{max-height:none;overflow:visible}}
 )css";
 
