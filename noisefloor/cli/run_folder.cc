@@ -150,11 +150,7 @@ Result<RunFolder> read_run_folder(const std::string& path) {
   NF_TRY(const std::string bytes, read_file(release.string(), kMaxModelBytes));
   NF_TRY(VerifiedRelease verified, verify_release(bytes));
   RunFolder folder{release.string(), std::move(verified), {}, {}, {}, {}, {}, {}};
-  std::string text = bytes;
-  if (folder.release.has_model) {
-    NF_TRY(const TensorFile file, parse_safetensors(bytes));
-    text = file.metadata.at(kCertificateKey);
-  }
+  const std::string& text = folder.release.certificate_text;
   folder.certificate = Json::parse(text, nullptr, false);
   // Of a file with another name, what stands beside it may be about something else.
   const bool as_written = release.filename() == "model.safetensors" || release.filename() == "certificate.json";

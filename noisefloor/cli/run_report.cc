@@ -156,7 +156,7 @@ Result<void> add_ledger(HtmlReport& report, const VerifiedRelease& release, cons
   }
   report.checks.push_back(
       {"Ledger:", fmt::format("it has paid for this from the budget {}{}.", certificate.spend->budget,
-                              release.has_model ? ", and has the digest of this file" : "")});
+                              release.has_content ? ", and has the digest of this file" : "")});
   return add_budget(report, certificate.spend->budget, certificate.spend->reservations, *at_hand.ledger);
 }
 
@@ -222,7 +222,7 @@ void add_certificate_tables(HtmlReport& report, const RunFolder& folder) {
   report.parameters.push_back(std::move(privacy));
   HtmlReport::Table origin{"Release", {}, {}};
   origin.rows = {{"program", "noisefloor " + c.program_version},
-                 {"digest of what was released", to_hex(c.weights)},
+                 {"digest of what was released", to_hex(c.released)},
                  {"signed by", folder.release.certificate.key ? to_hex(*folder.release.certificate.key) : "nobody"}};
   if (c.spend) {
     std::string reservations;
@@ -238,7 +238,7 @@ void add_certificate_tables(HtmlReport& report, const RunFolder& folder) {
   if (folder.plan) report.parameters.push_back(plan_table(*folder.plan));
   HtmlReport::Table settings{"Settings", {}, {}};
   add_rows(settings, "", Json::parse(c.configuration.empty() ? "{}" : c.configuration, nullptr, false));
-  settings.rows.push_back({"steps taken", std::to_string(c.steps)});
+  if (c.kind == ReleaseKind::kModel) settings.rows.push_back({"steps taken", std::to_string(c.steps)});
   report.parameters.push_back(std::move(settings));
 }
 
@@ -395,8 +395,8 @@ void add_checks(HtmlReport& report, const RunFolder& folder) {
     report.checks.push_back({"ε:", "recomputed from the events that the certificate states."});
   }
   report.checks.push_back(
-      release.has_model ? HtmlReport::Check{"Weights:", "they are the ones that the certificate is about."}
-                        : HtmlReport::Check{"Weights:", "not looked at: this is from a certificate alone.", false});
+      release.has_content ? HtmlReport::Check{"Content:", "it is what the certificate is about, unaltered."}
+                          : HtmlReport::Check{"Content:", "not looked at: this is from a certificate alone.", false});
   report.checks.push_back(release.certificate.key
                               ? HtmlReport::Check{"Signature:", "by the key of the ledger that paid."}
                               : HtmlReport::Check{"Signature:", "none, as nothing was charged.", false});

@@ -204,6 +204,7 @@ TEST_F(CliDemo, GoesFromAPlanToAReportAndIsRefusedASecondTime) {
   EXPECT_LE(report["steps"][2]["result"]["epsilon"]["upper"], 3);
   EXPECT_EQ(report["steps"][3]["result"]["ledger_checked"], true);
   EXPECT_EQ(report["steps"][4]["exit_code"], 3) << "the budget is gone";
+  EXPECT_TRUE(std::filesystem::exists(report["report"].get<std::string>())) << report["report"];
   expect_refused("demo --data " + folder_.path("") + " --output " + out, 2, "not empty");
   expect_refused("demo --output " + folder_.path("other") + " --data " + folder_.path("nowhere"), 4,
                  "dataset-fashion-mnist");

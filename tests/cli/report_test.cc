@@ -84,7 +84,7 @@ TEST_F(CliReport, WhatDoesNotVerifyHasNone) {
   std::string altered = model;
   altered.back() = static_cast<char>(altered.back() ^ 1);
   write("out/model.safetensors", altered);
-  expect_refused("report " + path("out"), 6, "weights");
+  expect_refused("report " + path("out"), 6, "what it holds");
   write("out/model.safetensors", model);
   std::string certificate = read("out/certificate.json");
   const std::size_t at = certificate.find("\"steps\": 40");
@@ -191,7 +191,7 @@ TEST_F(CliReport, ASweepIsOnePromise) {
   std::string model = read("sweep/epsilon-1/model.safetensors");
   model.back() = static_cast<char>(model.back() ^ 1);
   write("sweep/epsilon-1/model.safetensors", model);
-  expect_refused("report " + path("sweep"), 6, "weights");
+  expect_refused("report " + path("sweep"), 6, "what it holds");
 }
 
 TEST_F(CliReport, WithoutPrivacyItSaysSo) {
