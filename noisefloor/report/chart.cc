@@ -250,7 +250,9 @@ std::string inline_series(const Chart& chart, std::size_t i, const Axis& x, cons
   std::string svg;
   if (has_band) {
     for (const Chart::Point& p : points) back += fmt::format("{:.1f} {:.1f} ", x(p.x), y(p.upper));
-    for (auto p = points.rbegin(); p != points.rend(); ++p) back += fmt::format("{:.1f} {:.1f} ", x(p->x), y(p->lower));
+    for (std::size_t k = points.size(); k-- > 0;) {
+      back += fmt::format("{:.1f} {:.1f} ", x(points[k].x), y(points[k].lower));
+    }
     svg += fmt::format(R"(<path class="band-{}" d="M{}Z"/>)", colour, back);
   }
   svg += fmt::format(R"(<path class="line-{}" d="M{}"/>)", colour, line);

@@ -112,20 +112,20 @@ HtmlReport::Table numbers_of(const Chart& chart) {
 std::string legend_of(const Chart& chart) {
   std::string items;
   const auto item = [&](const std::string& mark, const std::string& text) {
-    items += fmt::format("<li><svg viewBox=\"0 0 28 12\" aria-hidden=\"true\">{}</svg>{}</li>", mark, escaped(text));
+    items += fmt::format(R"(<li><svg viewBox="0 0 28 12" aria-hidden="true">{}</svg>{}</li>)", mark, escaped(text));
   };
   for (std::size_t i = 0; chart.series.size() > 1 && i < chart.series.size(); ++i) {
-    item(fmt::format("<path class=\"line-{}\" d=\"M2 6H26\"/>", i % kChartColours + 1), chart.series[i].name);
+    item(fmt::format(R"(<path class="line-{}" d="M2 6H26"/>)", i % kChartColours + 1), chart.series[i].name);
   }
-  constexpr const char* kDashes = "<path class=\"reference\" d=\"M1 6H27\"/>";
+  constexpr const char* kDashes = R"(<path class="reference" d="M1 6H27"/>)";
   if (!chart.diagonal.empty()) item(kDashes, chart.diagonal);
   if (chart.level) item(kDashes, chart.level->label);
-  if (chart.spot) item("<circle class=\"spot\" cx=\"14\" cy=\"6\" r=\"4\"/>", chart.spot->label);
+  if (chart.spot) item(R"(<circle class="spot" cx="14" cy="6" r="4"/>)", chart.spot->label);
   return items.empty() ? "" : "<ul class=\"legend\">" + items + "</ul>\n";
 }
 
 std::string figure_html(const HtmlReport::Figure& figure) {
-  return fmt::format("<figure class=\"card\" id=\"{}\"><figcaption><h3>{}</h3>", escaped(figure.id),
+  return fmt::format(R"(<figure class="card" id="{}"><figcaption><h3>{}</h3>)", escaped(figure.id),
                      escaped(figure.chart.title)) +
          paragraph("sub", figure.chart.subtitle) + "</figcaption>\n" + legend_of(figure.chart) +
          to_inline_svg(figure.chart, figure.id + "-wide", ChartSize::kWide, figure.reading) +
@@ -161,7 +161,8 @@ Verdict verdict_of(const HtmlReport& report) {
   const EpsilonBand& band = band_of(epsilon);
   const bool weak = epsilon > 10;
   return {weak ? "careful" : "good",
-          fmt::format("✓ Verified · {} privacy", std::string(band.name) == "none" ? "next to no" : band.name)};
+          fmt::format("✓ {} · {} privacy", report.certificate_alone ? "Certificate verified" : "Verified",
+                      std::string(band.name) == "none" ? "next to no" : band.name)};
 }
 
 std::string fact(const std::string& name, const std::string& value, const std::string& note) {
@@ -189,8 +190,8 @@ std::string checks_html(const HtmlReport& report) {
         "<li><svg viewBox=\"0 0 20 20\" role=\"img\" aria-label=\"{}\">{}</svg><span><strong>{}</strong> "
         "{}</span></li>\n",
         check.done ? "verified" : "not looked at",
-        check.done ? "<path class=\"tick-mark\" d=\"M4 10.5l4 4 8-9\"/>"
-                   : "<path class=\"open-mark\" d=\"M10 3.5a6.5 6.5 0 1 1-.01 0z\"/>",
+        check.done ? R"(<path class="tick-mark" d="M4 10.5l4 4 8-9"/>)"
+                   : R"(<path class="open-mark" d="M10 3.5a6.5 6.5 0 1 1-.01 0z"/>)",
         escaped(check.what), escaped(check.result));
   }
   return html + "</ul>\n";
@@ -203,7 +204,7 @@ std::string merit_html(const HtmlReport& report) {
   }
   const int digits = digits_of(p);
   std::string html =
-      fmt::format("<div class=\"figure-of-merit\"><p class=\"big\">ε ≤ {}</p>\n<p>certified: between {} and {}</p>\n",
+      fmt::format("<div class=\"figure-of-merit\"><p class=\"big\">ε ≤ {}</p>\n<p>certified: {} to {}</p>\n",
                   shown_at_least(p.epsilon_upper, 3), shown_at_most(p.epsilon_lower, digits),
                   shown_at_least(p.epsilon_upper, digits));
   html += p.delta > 0 ? fmt::format("<p>δ = {} ({})</p>", shown_power(p.delta), one_in(p.delta))
@@ -245,7 +246,7 @@ std::string budget_html(const HtmlReport& report) {
   double x = 0;
   for (const Amount& amount : amounts) {
     const double share = b.epsilon > 0 ? 1000 * amount.epsilon / b.epsilon : 0;
-    bar += fmt::format("<rect class=\"part-{}\" x=\"{:.2f}\" width=\"{:.2f}\" height=\"10\"/>", amount.kind, x, share);
+    bar += fmt::format(R"(<rect class="part-{}" x="{:.2f}" width="{:.2f}" height="10"/>)", amount.kind, x, share);
     x += share;
     if (!amount.always && !(amount.epsilon > 0)) continue;
     // What is spent rounds up, what is left rounds down.

@@ -17,9 +17,10 @@
 namespace noisefloor {
 
 struct HtmlReport {
-  std::string name;            // of what was released
-  std::string noun = "model";  // what it is, in a sentence: "this model", "these 3 models"
-  bool several = false;        // the noun is in the plural
+  std::string name;                // of what was released
+  std::string noun = "model";      // what it is, in a sentence: "this model", "these 3 models"
+  bool several = false;            // the noun is in the plural
+  bool certificate_alone = false;  // what it is about was not at hand
 
   struct Promise {
     double epsilon_lower = 0;

@@ -59,7 +59,7 @@ TEST(HtmlReport, WhatCannotBeMissedComesFirst) {
     last = at;
   }
   EXPECT_NE(html.find("ε ≤ 3<"), std::string::npos) << "rounded up";
-  EXPECT_NE(html.find("between 2.9961 and 2.9997"), std::string::npos);
+  EXPECT_NE(html.find("certified: 2.9961 to 2.9997"), std::string::npos);
   EXPECT_NE(html.find("1 in 100,000"), std::string::npos);
 }
 

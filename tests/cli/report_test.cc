@@ -109,6 +109,7 @@ TEST_F(CliReport, OfAModelOrACertificateAlone) {
   ASSERT_EQ(certificate.exit_code, 0) << certificate.err;
   EXPECT_EQ(Json::parse(certificate.out)["ledger_checked"], false);
   EXPECT_TRUE(has(read("certificate.html"), "from a certificate alone"));
+  EXPECT_TRUE(has(read("certificate.html"), "✓ Certificate verified"));
   // Another ledger is refused if it is named, and left alone if it lies around.
   ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + path("another")).exit_code, 0);
   expect_refused("report " + path("out") + " --ledger " + path("another"), 6, "another ledger");
