@@ -98,6 +98,17 @@ Result<std::size_t> TapeSource::add(std::span<const float> at, std::span<const s
   return within;
 }
 
+Result<void> TapeSource::rehearse() {
+  try {
+    NF_TRY(const ClipRule rule, ClipRule::create(AutomaticClip{ClipNorm::of(1.0)}));
+    NF_TRY([[maybe_unused]] const Sums sums, sums_of(zeros(1), &rule));
+    return success();
+  } catch (const std::exception&) {
+    return invalid_argument(
+        "the model fails on an example of zeros: check the sizes of its layers, and whether the memory suffices");
+  }
+}
+
 std::size_t TapeSource::micro_batch(const ClipRule* rule) {
   if (options_.micro_batch > 0) return options_.micro_batch;
   if (found_micro_batch_ > 0) return found_micro_batch_;

@@ -49,6 +49,8 @@ class TapeSource final : public GradientSource {
   [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
 
+  // One example of zeros, all the way: a module that fails is found before anything is spent.
+  [[nodiscard]] Result<void> rehearse();
   // How many examples go through the module at once, with this rule.
   [[nodiscard]] std::size_t micro_batch(const ClipRule* rule);
 

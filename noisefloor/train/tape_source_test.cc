@@ -257,6 +257,10 @@ TEST(TapeSource, FailuresInsideDoNotQuoteData) {
   const auto source =
       TapeSource::create(*net, [](const torch::Tensor&) -> torch::Tensor { throw std::runtime_error("987"); }, data, {})
           .value();
+  const auto rehearsed = source->rehearse();
+  ASSERT_FALSE(rehearsed);
+  EXPECT_EQ(rehearsed.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(source_of(net, data, 4)->rehearse());
   ReplayRandom random = ReplayRandom::create(1).value();
   std::vector<float> sum(source->parameters());
   const auto failed = source->add(source->weights(), std::vector<std::uint64_t>{0}, nullptr, random, sum);

@@ -89,7 +89,7 @@ class TorchModel final : public TrainableModel {
       options.losses = binary_losses;
     }
     NF_TRY(source_, TapeSource::create(*module_, std::move(forward), data, std::move(options)));
-    return success();
+    return source_->rehearse();
   }
 
   [[nodiscard]] std::size_t examples() const override { return source_->examples(); }
