@@ -7,6 +7,8 @@
 #include <limits>
 #include <numbers>
 
+#include "noisefloor/accounting/pld.h"
+#include "noisefloor/plan/nearest.h"
 #include "noisefloor/plan/search.h"
 
 namespace noisefloor {
@@ -111,15 +113,73 @@ bool reaches(double noise, double needed) { return noise * (1 + 1e-12) >= needed
 Condition enough_noise(const Numbers& n, const char* name) {
   const double needed = proactive::sigma_for(n.epsilon, n.delta);
   Condition condition = at_least(name, "noise: sigma against sqrt(2(epsilon + ln(1/delta))/epsilon)", n.noise, needed,
-                                 fmt::format("take sigma {:.6g} or above", needed));
+                                 fmt::format("take sigma {} or above", at_least_shown(needed)));
   condition.holds = reaches(n.noise, needed);
   return condition;
+}
+
+// Samples that are so large a share of the rows at most, and whole.
+std::string smaller_samples(const Numbers& n, double share) {
+  const double most = std::floor(share * n.rows);
+  if (most >= 1) return fmt::format("take samples of {:.0f} at most", most);
+  return fmt::format("even samples of 1 are too large: take {:.0f} rows or more", std::ceil(1 / share));
 }
 
 Condition enough_rounds(const Numbers& n, const char* name) {
   const double needed = n.gamma * n.theta * n.theta * n.epochs * n.epochs / n.epsilon;
   return at_least(name, "rounds: T against gamma theta^2 k^2/epsilon", n.rounds, needed,
                   fmt::format("take smaller samples, for at least {:.0f} rounds", std::ceil(needed)));
+}
+
+std::string least_noise() { return fmt::format("take sigma {} or above", at_least_shown(kLeastNoise)); }
+
+// What Theorem B.2 is made of, beyond.
+struct General {
+  General(const Numbers& n, const SampleSizes& sizes) : r0(n.noise * real(sizes.largest()) / n.rows) {
+    double s1 = 0;
+    double s2 = 0;
+    double s3 = 0;
+    for (const SampleSizes::Stretch& one : sizes.stretches()) {
+      const double size = real(one.size);
+      const double ratio = size < n.rows ? size / (n.rows - size) : kInfinity;
+      const double weight = real(one.rounds) * size / (n.rows * n.rounds);
+      s1 += weight;
+      s2 += weight * ratio;
+      s3 += weight * ratio * ratio;
+    }
+    u0 = r0 < n.noise ? 2 * std::sqrt(r0 * n.noise) / (n.noise - r0) : kInfinity;
+    u1 = u0 * kE / n.noise;
+    const double cube = n.noise * n.noise * n.noise;
+    const double r = u0 < 1 && u1 < 1 ? r0 * 8 * (1 / (1 - u0) + kE * kE * kE / (cube * (1 - u1))) *
+                                            std::exp(3 / (n.noise * n.noise))
+                                      : kInfinity;
+    const double c1 = n.epsilon / (n.rounds * s1 * s1);
+    const double x = r * (s1 * s3 / (s2 * s2)) * c1;  // rρc₁
+    const double c0 = std::min((std::sqrt(2 * x + 1) - 1) / x, 2 * s2 / (s1 * s1 * c1));
+    needed = std::isfinite(x)
+                 ? 2 / std::sqrt(c0) * std::sqrt(s2 * n.rounds * (n.epsilon - std::log(n.delta))) / n.epsilon
+                 : kInfinity;
+  }
+
+  double r0;
+  double u0;
+  double u1;
+  double needed;  // σ
+};
+
+// For samples of one size: the largest for which as many gradients have noise enough.
+std::string nearest_size(const ProactiveSetting& setting) {
+  if (setting.sizes.stretches().size() > 1) return "take smaller samples or more noise";
+  const std::uint64_t size = largest_that_fits(1, setting.sizes.largest(), [&](std::uint64_t one) {
+    ProactiveSetting smaller = setting;
+    const auto rounds = static_cast<std::uint64_t>(std::ceil(real(setting.sizes.total()) / real(one)));
+    auto sizes = SampleSizes::constant(one, rounds);
+    if (!sizes.has_value()) return false;
+    smaller.sizes = std::move(sizes).value();
+    return reaches(setting.noise.value(), General(Numbers(smaller), smaller.sizes).needed);
+  });
+  if (size == 0) return "no sample is small enough with this noise: take more";
+  return fmt::format("take samples of {} at most, or more noise", size);
 }
 
 }  // namespace
@@ -131,68 +191,52 @@ bool all_hold(const std::vector<Condition>& conditions) {
 std::vector<Condition> theorem_3_1(const ProactiveSetting& setting) {
   const Numbers n(setting);
   Condition small = at_most("(6)", "epsilon below 0.5", n.epsilon, 0.5,
-                            "take an epsilon below 0.5, or Theorem B.4, which has no such bound");
+                            fmt::format("take an epsilon below 0.5, hence sigma above {}; or Theorem B.4, which has "
+                                        "no such bound",
+                                        at_least_shown(proactive::sigma_for(0.5, n.delta))));
   small.holds = n.epsilon < 0.5;
   const double needed = 0.5 - std::log(n.delta);
-  return {
-      enough_noise(n, "(6)"),
-      at_most("(6)", "delta at most 1/N", n.delta, 1 / n.rows, fmt::format("take delta {:.4g} or below", 1 / n.rows)),
-      small,
-      at_least("N", "rows at least 10,000", n.rows, kMinRows, "use Theorem B.4, which has no such bound"),
-      at_most("theta", "largest over mean sample size", n.theta, kMaxTheta,
-              fmt::format("let sizes vary less: theta at most {}", kMaxTheta)),
-      at_least("(7)", "epochs: (2/e)^2 k^2 against 1/2 + ln(1/delta)", 4 / (kE * kE) * n.epochs * n.epochs, needed,
-               fmt::format("train for at least {:.4g} epochs", kE / 2 * std::sqrt(needed))),
-      enough_rounds(n, "(8)")};
+  return {enough_noise(n, "(6)"),
+          at_most("(6)", "delta at most 1/N", n.delta, 1 / n.rows,
+                  fmt::format("take delta {} or below", at_most_shown(1 / n.rows))),
+          small,
+          at_least("N", "rows at least 10,000", n.rows, kMinRows,
+                   "take 10,000 rows or more; or Theorem B.4, which has no such bound"),
+          at_most("theta", "largest over mean sample size", n.theta, kMaxTheta,
+                  fmt::format("let sizes vary less: with this mean, at most {} in a sample",
+                              std::floor(kMaxTheta * setting.sizes.mean()))),
+          at_least("(7)", "epochs: (2/e)^2 k^2 against 1/2 + ln(1/delta)", 4 / (kE * kE) * n.epochs * n.epochs, needed,
+                   fmt::format("train for at least {} epochs", at_least_shown(kE / 2 * std::sqrt(needed)))),
+          enough_rounds(n, "(8)")};
 }
 
 std::vector<Condition> theorem_b4(const ProactiveSetting& setting) {
   const Numbers n(setting);
   const double h = proactive::h(n.noise);
-  return {at_least("sigma", "noise at least 216/215, as Theorem B.2 assumes", n.noise, kLeastNoise,
-                   "take a smaller epsilon or more noise"),
-          at_most("(32)", "largest sample: theta s/N against g(sigma)", n.theta * setting.sizes.mean() / n.rows,
-                  proactive::g(proactive::sigma_for(n.epsilon, n.delta)), "take smaller samples"),
+  const double g = proactive::g(proactive::sigma_for(n.epsilon, n.delta));
+  return {at_least("sigma", "noise at least 216/215, as Theorem B.2 assumes", n.noise, kLeastNoise, least_noise()),
+          at_most("(32)", "largest sample: theta s/N against g(sigma)", n.theta * setting.sizes.mean() / n.rows, g,
+                  smaller_samples(n, g)),
           at_most("(33)", "epsilon against gamma h(sigma) k", n.epsilon, n.gamma * h * n.epochs,
-                  fmt::format("take epsilon {:.4g} or below, or more epochs", n.gamma * h * n.epochs)),
+                  fmt::format("take epsilon {} or below, or more epochs", at_most_shown(n.gamma * h * n.epochs))),
           enough_rounds(n, "(34)"), enough_noise(n, "(35)")};
 }
 
 std::vector<Condition> theorem_b2(const ProactiveSetting& setting) {
   const Numbers n(setting);
-  double s1 = 0;
-  double s2 = 0;
-  double s3 = 0;
-  for (const SampleSizes::Stretch& one : setting.sizes.stretches()) {
-    const double size = real(one.size);
-    const double ratio = size < n.rows ? size / (n.rows - size) : kInfinity;
-    const double weight = real(one.rounds) * size / (n.rows * n.rounds);
-    s1 += weight;
-    s2 += weight * ratio;
-    s3 += weight * ratio * ratio;
-  }
-  const double r0 = n.noise * real(setting.sizes.largest()) / n.rows;
-  const double u0 = r0 < n.noise ? 2 * std::sqrt(r0 * n.noise) / (n.noise - r0) : kInfinity;
-  const double u1 = u0 * kE / n.noise;
-  const double cube = n.noise * n.noise * n.noise;
-  const double r = u0 < 1 && u1 < 1
-                       ? r0 * 8 * (1 / (1 - u0) + kE * kE * kE / (cube * (1 - u1))) * std::exp(3 / (n.noise * n.noise))
-                       : kInfinity;
-  const double c1 = n.epsilon / (n.rounds * s1 * s1);
-  const double x = r * (s1 * s3 / (s2 * s2)) * c1;  // rρc₁
-  const double c0 = std::min((std::sqrt(2 * x + 1) - 1) / x, 2 * s2 / (s1 * s1 * c1));
-  const double needed = std::isfinite(x)
-                            ? 2 / std::sqrt(c0) * std::sqrt(s2 * n.rounds * (n.epsilon - std::log(n.delta))) / n.epsilon
-                            : kInfinity;
-  Condition noise =
-      at_least("B.2", "noise: sigma against 2 sqrt(S_2 T (epsilon + ln(1/delta)))/(sqrt(c_0) epsilon)", n.noise, needed,
-               std::isfinite(needed) ? "take smaller samples, more noise or fewer rounds" : "see above");
-  noise.holds = reaches(n.noise, needed);
-  return {at_least("sigma", "noise at least 216/215", n.noise, kLeastNoise, "take more noise"),
-          at_most("r0", "sigma s_max/N against 1/e", r0, 1 / kE, "take smaller samples"),
-          at_most("u0", "2 sqrt(r0 sigma)/(sigma - r0) below 1", u0, std::nextafter(1.0, 0.0), "take smaller samples"),
-          at_most("u1", "2e sqrt(r0 sigma)/((sigma - r0) sigma) below 1", u1, std::nextafter(1.0, 0.0),
-                  "take smaller samples or more noise"),
+  const General general(n, setting.sizes);
+  const bool enough = reaches(n.noise, general.needed);
+  Condition noise = at_least("B.2", "noise: sigma against 2 sqrt(S_2 T (epsilon + ln(1/delta)))/(sqrt(c_0) epsilon)",
+                             n.noise, general.needed, enough ? "" : nearest_size(setting));
+  noise.holds = enough;
+  // u0 < 1 and u1 < 1, solved for s_max/N.
+  const double share0 = std::pow(std::numbers::sqrt2 - 1, 2);
+  return {at_least("sigma", "noise at least 216/215", n.noise, kLeastNoise, least_noise()),
+          at_most("r0", "sigma s_max/N against 1/e", general.r0, 1 / kE, smaller_samples(n, 1 / (kE * n.noise))),
+          at_most("u0", "2 sqrt(r0 sigma)/(sigma - r0) below 1", general.u0, std::nextafter(1.0, 0.0),
+                  smaller_samples(n, share0)),
+          at_most("u1", "2e sqrt(r0 sigma)/((sigma - r0) sigma) below 1", general.u1, std::nextafter(1.0, 0.0),
+                  smaller_samples(n, proactive::h(n.noise))),
           noise};
 }
 
@@ -218,7 +262,7 @@ Error no_plan(const ClosedFormQuestion& question, Epsilon epsilon) {
       fmt::format("no sample size keeps epsilon {:g} by Theorem B.4 over {:g} epochs of {} rows: even one row a round "
                   "is too much. {}",
                   epsilon.value(), question.epochs, question.rows.value(),
-                  most > 0 ? fmt::format("At most {:.4g} epochs fit", most) : "Take a larger epsilon"));
+                  most > 0 ? fmt::format("At most {} epochs fit", at_most_shown(most)) : "Take a larger epsilon"));
 }
 
 ClosedFormPlan filled(const ClosedFormQuestion& question, ProactiveSetting setting, double gamma) {
@@ -303,6 +347,11 @@ Result<ClosedFormPlan> closed_form_plan(const ClosedFormQuestion& question, Nois
   NF_TRY(SampleSizes sizes,
          sizes_of(question, static_cast<std::uint64_t>(std::min(size, real(question.rows.value())))));
   return filled(question, {question.rows, epsilon, question.delta, noise, std::move(sizes)}, gamma);
+}
+
+Result<Interval> certified_epsilon(const ProactiveSetting& setting) {
+  NF_TRY(const DpEvent event, setting.sizes.event(setting.rows, setting.noise, Adjacency::kAddRemove, Draw::kPoisson));
+  return pld_epsilon(event, Adjacency::kAddRemove, setting.delta);
 }
 
 double most_epochs(const ClosedFormQuestion& question, Epsilon epsilon) {

@@ -18,6 +18,7 @@
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
+#include "noisefloor/numerics/interval.h"
 #include "noisefloor/plan/sample_sizes.h"
 
 namespace noisefloor {
@@ -91,6 +92,9 @@ struct ClosedFormPlan {
 // The same with σ given: ε follows (appendix D.4). kInvalidArgument for σ ≤ √2.
 [[nodiscard]] Result<ClosedFormPlan> closed_form_plan(const ClosedFormQuestion& question, NoiseMultiplier noise,
                                                       GammaMode mode = GammaMode::kRoot);
+
+// What the accountant says of it: Poisson samples, add-remove neighbours. Every plan is put to it before it is shown.
+[[nodiscard]] Result<Interval> certified_epsilon(const ProactiveSetting& setting);
 
 // The most epochs that any training at ε may have by the remark on reusing data, k ≤ εN/(γθ²): with samples of one row.
 [[nodiscard]] double most_epochs(const ClosedFormQuestion& question, Epsilon epsilon);

@@ -213,6 +213,42 @@ TEST(ClosedForm, EachConditionIsFoundToFailByItself) {
   EXPECT_FALSE(conditions(20'000, 10, 0.2, 1e-4)[1].holds);
 }
 
+// What a remedy names holds, and a little less does not.
+TEST(ClosedForm, RemediesNameTheNearestThatWouldDo) {
+  const auto setting = [](std::uint64_t rows, double epsilon, double delta, double noise, std::uint64_t size,
+                          std::uint64_t rounds) {
+    return ProactiveSetting{Rows::make(rows).value(), Epsilon::make(epsilon).value(), Delta::make(delta).value(),
+                            NoiseMultiplier::make(noise).value(), SampleSizes::constant(size, rounds).value()};
+  };
+  const auto number_in = [](const std::string& text) {
+    return std::stod(text.substr(text.find_first_of("0123456789")));
+  };
+  // (32) and B.2's bounds of the largest sample.
+  const ProactiveSetting large = setting(20'000, 0.2, 5e-5, 12, 4000, 50);
+  for (const auto& [theorem, name] : {std::pair(&theorem_b4, "(32)"), std::pair(&theorem_b2, "r0"),
+                                      std::pair(&theorem_b2, "u0"), std::pair(&theorem_b2, "B.2")}) {
+    const Condition failed = named(theorem(large), name);
+    ASSERT_FALSE(failed.holds) << name;
+    const auto most = static_cast<std::uint64_t>(number_in(failed.remedy));
+    ASSERT_GT(most, 0U) << failed.remedy;
+    ProactiveSetting smaller = large;
+    smaller.sizes = SampleSizes::constant(most, (200'000 + most - 1) / most).value();
+    EXPECT_TRUE(named(theorem(smaller), name).holds) << name << ": " << failed.remedy;
+    smaller.sizes = SampleSizes::constant(most + 2, 200'000 / (most + 2)).value();
+    EXPECT_FALSE(named(theorem(smaller), name).holds) << name << ": " << failed.remedy;
+  }
+  const ProactiveSetting wide = setting(1000, 3, 1e-3, 1.5, 500, 4);
+  const auto most = static_cast<std::uint64_t>(number_in(named(theorem_b2(wide), "u1").remedy));
+  EXPECT_TRUE(named(theorem_b2(setting(1000, 3, 1e-3, 1.5, most, 4)), "u1").holds);
+  EXPECT_FALSE(named(theorem_b2(setting(1000, 3, 1e-3, 1.5, most + 1, 4)), "u1").holds);
+  // Theorem 3.1's own bounds.
+  const std::vector<Condition> own = theorem_3_1(setting(5'000, 0.7, 1e-3, 9, 10, 1000));
+  EXPECT_NEAR(number_in(own[1].remedy), 1 / 5'000.0, 1e-9) << "delta";
+  EXPECT_NE(own[2].remedy.find("below 0.5"), std::string::npos);
+  EXPECT_NE(named(own, "N").remedy.find("10,000"), std::string::npos);
+  EXPECT_GE(number_in(named(own, "(7)").remedy), std::exp(1.0) / 2 * std::sqrt(0.5 + std::log(1000.0)));
+}
+
 TEST(ClosedForm, WhatHasNoPlanSaysWhatWould) {
   expect_invalid(closed_form_plan(question(1000, 50), Epsilon::of(0.01)).error(), "epochs fit");
   expect_invalid(closed_form_plan(question(10'000, 5), NoiseMultiplier::of(1.4)).error(), "sqrt(2)");

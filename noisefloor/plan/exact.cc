@@ -8,6 +8,7 @@
 
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/check.h"
+#include "noisefloor/plan/nearest.h"
 #include "noisefloor/plan/search.h"
 
 namespace noisefloor {
@@ -70,8 +71,8 @@ Result<ExactPlan> exact_for_noise(const ExactQuestion& question, NoiseMultiplier
   NF_TRY(const Rows least_size, Rows::make(smallest));
   NF_TRY(const ExactPlan least, exact_for_size(question, least_size));
   return invalid_argument(fmt::format(
-      "noise multiplier {:g} cannot keep epsilon {:g} over {:g} epochs: even with samples of {} it takes {:.6g}",
-      noise.value(), question.target.epsilon.value(), question.epochs, smallest, least.noise.value()));
+      "noise multiplier {:g} cannot keep epsilon {:g} over {:g} epochs: even with samples of {} it takes {}",
+      noise.value(), question.target.epsilon.value(), question.epochs, smallest, at_least_shown(least.noise.value())));
 }
 
 Result<ExactPlan> exact_for_sizes(const ExactQuestion& question, const SampleSizes& sizes) {
@@ -83,6 +84,15 @@ Result<ExactPlan> exact_for_sizes(const ExactQuestion& question, const SampleSiz
            return with_earlier(question, std::move(event).value());
          }));
   return evaluated(question, found.value, sizes);
+}
+
+Result<ExactPlan> exact_as_given(const ExactQuestion& question, NoiseMultiplier noise, const SampleSizes& sizes) {
+  NF_TRY(ExactPlan plan, evaluated(question, noise, sizes));
+  if (keeps(question, plan)) return plan;
+  NF_TRY(const ExactPlan least, exact_for_sizes(question, sizes));
+  return invalid_argument(fmt::format(
+      "noise multiplier {:g} with these samples costs epsilon {}, above {:g}: it takes {}", noise.value(),
+      at_least_shown(plan.epsilon.upper), question.target.epsilon.value(), at_least_shown(least.noise.value())));
 }
 
 Result<ExactPlan> exact_for_size(const ExactQuestion& question, Rows size) {

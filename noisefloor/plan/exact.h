@@ -43,6 +43,10 @@ struct ExactPlan {
 // The least noise with samples of this (largest) size, or with these sizes.
 [[nodiscard]] Result<ExactPlan> exact_for_size(const ExactQuestion& question, Rows size);
 [[nodiscard]] Result<ExactPlan> exact_for_sizes(const ExactQuestion& question, const SampleSizes& sizes);
+// With nothing free. kInvalidArgument if that costs more than the target, with what it costs and the least noise that would
+// do.
+[[nodiscard]] Result<ExactPlan> exact_as_given(const ExactQuestion& question, NoiseMultiplier noise,
+                                               const SampleSizes& sizes);
 // The least noise with so many rounds.
 [[nodiscard]] Result<ExactPlan> exact_for_rounds(const ExactQuestion& question, Steps rounds);
 // The most rounds with this noise and samples of this size: the question's epochs and growth are not looked at.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "noisefloor/plan/nearest.h"
 #include "noisefloor/plan/search.h"
 
 namespace noisefloor {
@@ -111,6 +112,37 @@ class Calculator {
   GammaMode mode_;
 };
 
+// What would fit in the place of a phase that does not: fewer epochs with the same noise, or a larger ε.
+std::string nearest_phase(const PhaseQuestion& question, GammaMode mode) {
+  const auto fits = [&](double epochs, double target) {
+    PhaseQuestion other = question;
+    other.epochs = epochs;
+    const auto epsilon = Epsilon::make(target);
+    if (!epsilon.has_value()) return false;
+    other.target = epsilon.value();
+    return Calculator(other, *question.noise, mode).largest() > 0;
+  };
+  double fewer = 0;
+  double epochs = question.epochs;
+  while (epochs - fewer > 1e-3 * epochs && epochs * real(question.rows.value()) > 1) {
+    const double middle = (fewer + epochs) / 2;
+    (fits(middle, question.target.value()) ? fewer : epochs) = middle;
+  }
+  if (fewer > 0) return fmt::format("At most {} epochs fit", at_most_shown(fewer));
+  double below = question.target.value();
+  double enough = 2 * below;
+  while (enough < 1e6 && !fits(question.epochs, enough)) {
+    below = enough;
+    enough *= 2;
+  }
+  if (enough >= 1e6) return "Nor does any other number of epochs fit: do not take part";
+  while (enough - below > 1e-3 * enough) {
+    const double middle = (below + enough) / 2;
+    (fits(question.epochs, middle) ? enough : below) = middle;
+  }
+  return fmt::format("It would take epsilon {}", at_least_shown(enough));
+}
+
 }  // namespace
 
 Result<PlannedPhase> next_phase(const PhaseQuestion& question, GammaMode mode) {
@@ -128,17 +160,16 @@ Result<PlannedPhase> next_phase(const PhaseQuestion& question, GammaMode mode) {
                                         question.before.back().noise.value(), question.noise->value()));
   }
   if (mode == GammaMode::kRoot && question.noise->value() * (1 + 1e-12) < least) {
-    return invalid_argument(fmt::format("sigma {:g} is too small for epsilon {:g} at delta {:g}: the least is {:.6g}",
+    return invalid_argument(fmt::format("sigma {:g} is too small for epsilon {:g} at delta {:g}: the least is {}",
                                         question.noise->value(), question.target.value(), question.delta.value(),
-                                        least));
+                                        at_least_shown(least)));
   }
   const Calculator calculator(question, *question.noise, mode);
   const std::uint64_t size = calculator.largest();
   if (size == 0) {
     return invalid_argument(
-        fmt::format("no sample size keeps epsilon {:g} over {:g} more epochs: this data set has done its part. Fewer "
-                    "epochs or a larger epsilon may fit",
-                    question.target.value(), question.epochs));
+        fmt::format("no sample size keeps epsilon {:g} over {:g} more epochs: this data set has done its part. {}",
+                    question.target.value(), question.epochs, nearest_phase(question, mode)));
   }
   NF_TRY(ClosedFormPlan all, calculator.with(size));
   return PlannedPhase{{*question.noise, question.clip, size, rounds_of(question, size)}, std::move(all)};

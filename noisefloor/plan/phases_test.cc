@@ -76,6 +76,31 @@ TEST(Phases, AClientThatHasNoRoomDoesNotTakePart) {
   asked.noise = NoiseMultiplier::make(0.98 * first.noise.value()).value();
   asked.epochs = 60;
   expect_invalid(next_phase(asked).error(), "has done its part");
+  // What is named would fit.
+  asked.target = Epsilon::of(0.3);
+  asked.noise = NoiseMultiplier::make(1.01 * proactive::sigma_for(0.3, asked.delta.value())).value();
+  const std::string fewer = next_phase(asked).error().message;
+  const std::size_t at = fewer.find("At most ");
+  ASSERT_NE(at, std::string::npos) << fewer;
+  const double most = std::stod(fewer.substr(at + 8));
+  asked.epochs = most;
+  EXPECT_TRUE(next_phase(asked).has_value()) << fewer;
+  asked.epochs = 1.01 * most;
+  EXPECT_FALSE(next_phase(asked).has_value()) << fewer;
+}
+
+TEST(Phases, WhereNoEpochsFitALargerEpsilonIsNamed) {
+  PhaseQuestion asked = question(0.15);
+  const Phase first = next_phase(asked).value().phase;
+  asked.before = {first};
+  asked.target = Epsilon::of(0.1501);
+  asked.noise = NoiseMultiplier::make(proactive::sigma_for(0.1501, asked.delta.value())).value();
+  asked.before.back().rounds *= 2;  // more than was planned: (34) is missed whatever follows
+  const std::string refused = next_phase(asked).error().message;
+  const std::size_t at = refused.find("It would take epsilon ");
+  ASSERT_NE(at, std::string::npos) << refused;
+  asked.target = Epsilon::make(std::stod(refused.substr(at + 22))).value();
+  EXPECT_TRUE(next_phase(asked).has_value()) << refused;
 }
 
 TEST(Phases, AsPrintedSizesAreTriedFromOneOn) {
