@@ -1,15 +1,18 @@
 #include "noisefloor/federated/asynchronous.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace noisefloor {
 namespace {
 
-Result<void> check(std::span<DpSgd> clients, const AsynchronousOptions& options) {
+template <class Client>
+Result<void> check(std::span<Client> clients, const AsynchronousOptions& options) {
   if (clients.empty()) return invalid_argument("there is no client");
   if (options.rounds == 0) return invalid_argument("a training has at least one round");
-  for (const DpSgd& client : clients) {
+  for (const Client& client : clients) {
     if (client.steps() != 0 || client.parameters() != clients.front().parameters()) {
       return invalid_argument("all clients begin with the same weights, and with their first step");
     }
@@ -17,8 +20,8 @@ Result<void> check(std::span<DpSgd> clients, const AsynchronousOptions& options)
   return success();
 }
 
-template <class Random>
-Result<std::vector<float>> train(std::span<DpSgd> clients, Random& random, const AsynchronousOptions& options) {
+template <class Client, class Random>
+Result<std::vector<float>> train(std::span<Client> clients, Random& random, const AsynchronousOptions& options) {
   NF_TRY_VOID(check(clients, options));
   NF_TRY(ReplayRandom order, ReplayRandom::create(options.order_seed));
   std::vector<float> model = clients.front().parameters();  // the server's
@@ -29,18 +32,29 @@ Result<std::vector<float>> train(std::span<DpSgd> clients, Random& random, const
     for (std::size_t i = 0; i < clients.size(); ++i) {
       if (clients[i].steps() < options.rounds && clients[i].steps() <= round + options.lag) ready.push_back(i);
     }
-    DpSgd& client = clients[ready[order.next_u64() % ready.size()]];
+    Client& client = clients[ready[order.next_u64() % ready.size()]];
     before = client.parameters();
     NF_TRY_VOID(client.step(random));
     for (std::size_t i = 0; i < model.size(); ++i) model[i] += client.parameters()[i] - before[i];
     const auto slowest = std::min_element(clients.begin(), clients.end(),
-                                          [](const DpSgd& a, const DpSgd& b) { return a.steps() < b.steps(); });
+                                          [](const Client& a, const Client& b) { return a.steps() < b.steps(); });
     if (slowest->steps() == round) continue;
     round = slowest->steps();
-    for (DpSgd& each : clients) NF_TRY_VOID(each.move_to(model));
+    for (Client& each : clients) NF_TRY_VOID(each.move_to(model));
     if (options.broadcast) options.broadcast(round, model);
   }
   return model;
+}
+
+// What the server asks for is what each client has planned.
+Result<void> check_plans(std::span<PlannedClient> clients, const AsynchronousOptions& options) {
+  for (std::size_t i = 0; i < clients.size(); ++i) {
+    if (clients[i].rounds().value() == options.rounds) continue;
+    return invalid_argument(
+        fmt::format("client {} has planned {} rounds, and {} are asked for: plan for the same number", i,
+                    clients[i].rounds().value(), options.rounds));
+  }
+  return success();
 }
 
 }  // namespace
@@ -52,6 +66,18 @@ Result<std::vector<float>> train_asynchronously(std::span<DpSgd> clients, Secure
 
 Result<std::vector<float>> train_asynchronously(std::span<DpSgd> clients, ReplayRandom& random,
                                                 const AsynchronousOptions& options) {
+  return train(clients, random, options);
+}
+
+Result<std::vector<float>> train_asynchronously(std::span<PlannedClient> clients, SecureRandom& random,
+                                                const AsynchronousOptions& options) {
+  NF_TRY_VOID(check_plans(clients, options));
+  return train(clients, random, options);
+}
+
+Result<std::vector<float>> train_asynchronously(std::span<PlannedClient> clients, ReplayRandom& random,
+                                                const AsynchronousOptions& options) {
+  NF_TRY_VOID(check_plans(clients, options));
   return train(clients, random, options);
 }
 

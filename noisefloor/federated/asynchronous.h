@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/federated/planned_client.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/sgd/dp_sgd.h"
 
@@ -34,6 +35,11 @@ struct AsynchronousOptions {
 [[nodiscard]] Result<std::vector<float>> train_asynchronously(std::span<DpSgd> clients, SecureRandom& random,
                                                               const AsynchronousOptions& options);
 [[nodiscard]] Result<std::vector<float>> train_asynchronously(std::span<DpSgd> clients, ReplayRandom& random,
+                                                              const AsynchronousOptions& options);
+// The same among clients that have plans. Refused before anything is drawn unless every client has planned just these rounds.
+[[nodiscard]] Result<std::vector<float>> train_asynchronously(std::span<PlannedClient> clients, SecureRandom& random,
+                                                              const AsynchronousOptions& options);
+[[nodiscard]] Result<std::vector<float>> train_asynchronously(std::span<PlannedClient> clients, ReplayRandom& random,
                                                               const AsynchronousOptions& options);
 
 }  // namespace noisefloor
