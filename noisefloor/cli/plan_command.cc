@@ -40,6 +40,7 @@ void add_plan_command(CLI::App& app, Action& action) {
         "S");
     add("--batch-size", n.batch_size, "This batch: the least noise for it", "B");
     add("--rounds", n.rounds, "So many rounds: the least noise for them", "T");
+    add("--sizes", n.sizes, "Batches one after the other, as SIZExROUNDS,…; in the place of --epochs", "LIST");
     add("--growth", n.growth, "Batches grow with this power of the round", "P");
     add("--sampler", n.sampler, "poisson, which the theorems assume, or fixed-size, at twice the sensitivity", "NAME");
     command.add_flag("--paper", n.paper, "As printed in the paper: one update of gamma, for comparison only")

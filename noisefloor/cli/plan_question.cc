@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
@@ -32,6 +32,7 @@ struct Asked {
   std::optional<NoiseMultiplier> noise;
   std::optional<Rows> batch;
   std::optional<Steps> rounds;
+  std::optional<SampleSizes> sizes;
   double growth;
   Draw draw;
   GammaMode mode;
@@ -40,6 +41,8 @@ struct Asked {
   [[nodiscard]] Adjacency adjacency() const {
     return draw == Draw::kPoisson ? Adjacency::kAddRemove : Adjacency::kReplaceOne;
   }
+  // Whether the batches are given, rather than looked for.
+  [[nodiscard]] bool batches_given() const { return batch || rounds || sizes; }
   [[nodiscard]] ExactQuestion exact(Epsilon target) const {
     return {.rows = rows, .epochs = epochs, .target = {adjacency(), target, delta}, .draw = draw, .growth = growth};
   }
@@ -59,14 +62,55 @@ Result<std::optional<Q>> optional_quantity(const char* name, const std::string& 
   }
 }
 
-Result<Asked> asked(const PlanNumbers& n) {
-  if (n.rows.empty() || n.epochs.empty() || (n.epsilon.empty() && n.noise_multiplier.empty())) {
+// "100x50,200x20": 50 rounds of 100, then 20 of 200.
+Result<SampleSizes> parse_sizes(const std::string& text) {
+  std::vector<SampleSizes::Stretch> stretches;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string one = text.substr(at, end - at);
+    const std::size_t times = one.find('x');
+    if (times == std::string::npos) {
+      return invalid_argument(
+          fmt::format("--sizes is a list such as 100x50,200x20: 50 rounds of 100, then 20 of 200; got {}",
+                      noisefloor::shown(text)));
+    }
+    NF_TRY(const std::uint64_t size, parse_count("--sizes", one.substr(0, times)));
+    NF_TRY(const std::uint64_t rounds, parse_count("--sizes", one.substr(times + 1)));
+    stretches.push_back({size, rounds});
+    at = end + 1;
+  }
+  return SampleSizes::of(std::move(stretches));
+}
+
+Result<std::optional<SampleSizes>> given_sizes(const PlanNumbers& n, Rows rows) {
+  if (n.sizes.empty()) return std::optional<SampleSizes>{};
+  if (!n.epochs.empty() || !n.batch_size.empty() || !n.rounds.empty() || n.growth != "0") {
     return invalid_argument(
-        "give a training file, or --rows, --epochs and --epsilon (or --noise-multiplier in the place of --epsilon)");
+        "--sizes says how many gradients there are: leave out --epochs, --batch-size, --rounds and --growth");
+  }
+  NF_TRY(SampleSizes sizes, parse_sizes(n.sizes));
+  if (sizes.largest() > rows.value()) {
+    return invalid_argument(
+        fmt::format("--sizes has batches of {}, larger than the data: at most {}", sizes.largest(), rows.value()));
+  }
+  return std::optional<SampleSizes>(std::move(sizes));
+}
+
+Result<Asked> asked(const PlanNumbers& n) {
+  if (n.rows.empty() || (n.epochs.empty() && n.sizes.empty()) || (n.epsilon.empty() && n.noise_multiplier.empty())) {
+    return invalid_argument(
+        "give a training file, or --rows, --epochs (or --sizes) and --epsilon (or --noise-multiplier in the place of "
+        "--epsilon)");
   }
   NF_TRY(const std::optional<Rows> rows, optional_quantity<Rows>("--rows", n.rows));
-  NF_TRY(const double epochs, parse_number("--epochs", n.epochs));
-  if (!(epochs > 0)) return invalid_argument(fmt::format("--epochs must be above 0; {} was given", n.epochs));
+  NF_TRY(std::optional<SampleSizes> sizes, given_sizes(n, *rows));
+  double epochs = 0;
+  if (sizes) {
+    epochs = static_cast<double>(sizes->total()) / static_cast<double>(rows->value());
+  } else {
+    NF_TRY(epochs, parse_number("--epochs", n.epochs));
+    if (!(epochs > 0)) return invalid_argument(fmt::format("--epochs must be above 0; {} was given", n.epochs));
+  }
   NF_TRY(const Delta usual, Delta::make(std::min(0.5, 1 / static_cast<double>(rows->value()))));
   NF_TRY(const std::optional<Delta> delta, optional_quantity<Delta>("--delta", n.delta));
   if (delta && delta->value() == 0) return invalid_argument("--delta must be above 0, as the noise is Gaussian");
@@ -81,6 +125,10 @@ Result<Asked> asked(const PlanNumbers& n) {
     return invalid_argument(
         fmt::format("--batch-size {} is larger than the data: at most {}", batch->value(), rows->value()));
   }
+  if (rounds && noise) {
+    return invalid_argument(
+        "--rounds and --noise-multiplier leave nothing free: give one of them, or --sizes and the noise");
+  }
   if (batch && rounds) return invalid_argument("--batch-size and --rounds follow from each other: give one");
   if (n.sampler != "poisson" && n.sampler != "fixed-size") {
     return invalid_argument(
@@ -93,6 +141,7 @@ Result<Asked> asked(const PlanNumbers& n) {
                noise,
                batch,
                rounds,
+               std::move(sizes),
                growth,
                n.sampler == "poisson" ? Draw::kPoisson : Draw::kFixedSize,
                n.paper ? GammaMode::kPaper : GammaMode::kRoot,
@@ -128,12 +177,6 @@ std::string shown_condition(const Condition& one) {
   return one.holds ? text : text + fmt::format("   FAILS: {}", one.remedy);
 }
 
-// The certified ε of what the theorems allow.
-Result<Interval> exact_epsilon(const Asked& a, const ProactiveSetting& setting) {
-  NF_TRY(const DpEvent event, setting.sizes.event(a.rows, setting.noise, Adjacency::kAddRemove, Draw::kPoisson));
-  return pld_epsilon(event, Adjacency::kAddRemove, a.delta);
-}
-
 Json theorem_json(const std::vector<Condition>& conditions) {
   return {{"holds", all_hold(conditions)}, {"conditions", as_json(conditions)}};
 }
@@ -156,6 +199,11 @@ std::string row(const ExactPlan& plan) {
 // The closed form and what the accountant says of it. Nothing if the theorems have no answer, which is then said.
 Result<std::optional<ClosedFormPlan>> report_closed_form(Report& report, const Asked& a) {
   if (a.draw == Draw::kFixedSize) {
+    if (!a.epsilon) {
+      return invalid_argument(
+          "give --epsilon: it follows from the noise by theorems that are for Poisson samples, and not for samples of "
+          "fixed size");
+    }
     report.set("closed_form", Json(nullptr));
     report.remark(
         "The theorems assume Poisson samples: for samples of fixed size there is the exact plan only, and it "
@@ -165,6 +213,9 @@ Result<std::optional<ClosedFormPlan>> report_closed_form(Report& report, const A
   const ClosedFormQuestion question{a.rows, a.epochs, a.delta, a.growth};
   Result<ClosedFormPlan> made =
       a.noise ? closed_form_plan(question, *a.noise, a.mode) : closed_form_plan(question, *a.epsilon, a.mode);
+  if (!made.has_value() && !a.epsilon) {
+    return invalid_argument(made.error().message + ". For the exact plan alone, give --epsilon");
+  }
   if (!made.has_value()) {
     report.set("closed_form", Json{{"error", made.error().message}});
     report.line("closed form", "none: " + made.error().message);
@@ -172,7 +223,7 @@ Result<std::optional<ClosedFormPlan>> report_closed_form(Report& report, const A
   }
   const ClosedFormPlan& plan = made.value();
   const ProactiveSetting& setting = plan.setting;
-  NF_TRY(const Interval epsilon, exact_epsilon(a, setting));
+  NF_TRY(const Interval epsilon, certified_epsilon(setting));
   if (a.mode == GammaMode::kRoot && epsilon.upper > setting.epsilon.value()) {
     return internal_error("the closed form gave a plan that the accountant does not confirm: nothing is shown");
   }
@@ -205,13 +256,35 @@ Result<std::optional<ClosedFormPlan>> report_closed_form(Report& report, const A
   return std::optional<ClosedFormPlan>(std::move(made).value());
 }
 
-void report_theorems(Report& report, const ClosedFormPlan& plan) {
+void report_gamma(Report& report, const ClosedFormPlan& plan) {
   report.line("gamma",
               fmt::format("{:.6g}, T_min {:.1f}, T_min,asym {:.1f}, s_max {:.1f}, s_max,asym {:.1f}", plan.gamma,
                           plan.min_rounds, plan.min_rounds_asymptotic, plan.mean_size, plan.mean_size_asymptotic));
-  report_theorem(report, "Theorem 3.1", theorem_3_1(plan.setting));
-  report_theorem(report, "Theorem B.4", theorem_b4(plan.setting));
-  report_theorem(report, "Theorem B.2", theorem_b2(plan.setting));
+}
+
+void report_theorems(Report& report, const ProactiveSetting& setting) {
+  report_theorem(report, "Theorem 3.1", theorem_3_1(setting));
+  report_theorem(report, "Theorem B.4", theorem_b4(setting));
+  report_theorem(report, "Theorem B.2", theorem_b2(setting));
+}
+
+// What the theorems say of batches that were given: with the noise that was, or with theirs.
+Result<void> report_given(Report& report, const Asked& a, Epsilon target, const SampleSizes& sizes) {
+  if (a.draw != Draw::kPoisson) return success();
+  const double usual = proactive::sigma_for(target.value(), a.delta.value());
+  NF_TRY(const NoiseMultiplier noise, NoiseMultiplier::make(a.noise ? a.noise->value() : usual));
+  const ProactiveSetting setting{a.rows, target, a.delta, noise, sizes};
+  report.line("as given", fmt::format("{} rounds of up to {}, theta {:.4g}, with sigma {:.6g}, at epsilon {:g}:",
+                                      sizes.rounds(), sizes.largest(), sizes.theta(), noise.value(), target.value()));
+  report_theorems(report, setting);
+  report.set("as_given", Json{{"noise_multiplier", noise.value()},
+                              {"rounds", sizes.rounds()},
+                              {"batch", sizes.largest()},
+                              {"theta", sizes.theta()},
+                              {"theorem_3_1", theorem_json(theorem_3_1(setting))},
+                              {"theorem_b2", theorem_json(theorem_b2(setting))},
+                              {"theorem_b4", theorem_json(theorem_b4(setting))}});
+  return success();
 }
 
 // How far the data go: epochs in all, by samples of one row.
@@ -269,7 +342,8 @@ Result<void> write_trade_off(Report& report, const Asked& a, Epsilon target) {
 
 bool PlanNumbers::any() const {
   return !rows.empty() || !epochs.empty() || !epsilon.empty() || !delta.empty() || !noise_multiplier.empty() ||
-         !batch_size.empty() || !rounds.empty() || growth != "0" || sampler != "poisson" || !curve.empty() || paper;
+         !batch_size.empty() || !rounds.empty() || !sizes.empty() || growth != "0" || sampler != "poisson" ||
+         !curve.empty() || paper;
 }
 
 Result<Report> answer_plan_question(const PlanNumbers& numbers) {
@@ -286,7 +360,7 @@ Result<Report> answer_plan_question(const PlanNumbers& numbers) {
   // What is kept: as asked, or what follows from the noise.
   std::optional<Epsilon> target = a.epsilon;
   if (!target && closed) target = closed->setting.epsilon;
-  if (!target) return invalid_argument("give --epsilon: without it there is nothing to keep");
+  if (!target) return internal_error("no epsilon follows");
   const ExactQuestion question = a.exact(*target);
   std::optional<NoiseMultiplier> noise = a.noise;
   if (!noise && closed) noise = closed->setting.noise;
@@ -295,7 +369,13 @@ Result<Report> answer_plan_question(const PlanNumbers& numbers) {
   }
 
   std::optional<ExactPlan> best;
-  if (a.noise && a.batch) {
+  if (a.sizes && a.noise) {
+    NF_TRY(best, exact_as_given(question, *a.noise, *a.sizes));
+    report.line("exact", row(*best) + "   as given");
+  } else if (a.sizes) {
+    NF_TRY(best, exact_for_sizes(question, *a.sizes));
+    report.line("exact", row(*best) + "   the least noise");
+  } else if (a.noise && a.batch) {
     NF_TRY(best, exact_for_noise_and_size(question, *a.noise, *a.batch));
     report.line("exact", row(*best) + "   the most rounds");
   } else if (a.batch) {
@@ -313,7 +393,7 @@ Result<Report> answer_plan_question(const PlanNumbers& numbers) {
     report.line("exact", row(*best) + "   a hundredth of the rows, the least noise");
   }
   report.set("exact", as_json(*best));
-  if (closed && !a.batch && !a.rounds) {
+  if (closed && !a.batches_given()) {
     NF_TRY(const ExactPlan same, exact_for_sizes(question, closed->setting.sizes));
     report.line("", row(same) + "   the same batch, the least noise");
     report.set("exact_same_batch", as_json(same));
@@ -325,7 +405,12 @@ Result<Report> answer_plan_question(const PlanNumbers& numbers) {
     report.line("ratio",
                 fmt::format("the closed form takes {:.3g} times the rounds, or {:.3g} times the noise", rounds, less));
   }
-  if (closed) report_theorems(report, *closed);
+  if (closed) report_gamma(report, *closed);
+  if (a.batches_given()) {
+    NF_TRY_VOID(report_given(report, a, *target, best->sizes));
+  } else if (closed) {
+    report_theorems(report, closed->setting);
+  }
   NF_TRY_VOID(report_capacity(report, a, *target, *noise));
   if (!a.curve.empty()) NF_TRY_VOID(write_trade_off(report, a, *target));
   return report;

@@ -16,6 +16,7 @@ struct PlanNumbers {
   std::string noise_multiplier;
   std::string batch_size;
   std::string rounds;
+  std::string sizes;
   std::string growth = "0";
   std::string sampler = "poisson";
   std::string curve;  // prefix of the files with the trade-off

@@ -382,10 +382,11 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
   const TrainingGoal& goal = *training.goal;
   const bool budgeted = goal.utility == UtilityData::kBudgeted;
   const std::size_t uses = goal.phases + (budgeted ? 1 : 0);
-  NF_TRY(const Delta delta,
-         Delta::make(training.privacy.target_delta.value() / static_cast<double>(uses) * kRoundedDown));
   const Epsilon target = training.privacy.target_epsilon.value_or(training.privacy.epsilon);
   NF_TRY(const BatchSampler sampler, sampler_of(training, examples.train.rows));
+  const double one_row = 1 / static_cast<double>(sampler.rows().value());
+  const double whole_delta = std::min(training.privacy.target_delta.value(), one_row);
+  NF_TRY(const Delta delta, Delta::make(whole_delta / static_cast<double>(uses) * kRoundedDown));
   NF_TRY(const Steps steps, steps_of(training.descent, sampler));
   NF_TRY(const OpenedLedger opened, open_or_create(o));
   if (budgeted && !earlier) NF_TRY_VOID(ensure_budget(*opened.ledger, training.privacy));
@@ -417,7 +418,10 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
   std::optional<ClosedFormPlan> closed;
   if (question.draw == Draw::kPoisson && training.privacy.adjacency == Adjacency::kAddRemove) {
     auto made = closed_form_plan({rows, question.epochs, delta}, exact.noise);
-    if (made.has_value()) closed = std::move(made).value();
+    if (made.has_value()) {
+      NF_TRY(const Interval cost, certified_epsilon(made.value().setting));
+      if (cost.upper <= made.value().setting.epsilon.value()) closed = std::move(made).value();
+    }
   }
   NF_TRY(const Rows batch, Rows::make(exact.sizes.largest()));
   NF_TRY(const Steps rounds, Steps::make(exact.sizes.rounds()));
@@ -451,6 +455,12 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
   std::filesystem::create_directories(folder, error);
   NF_TRY_VOID(write_file(path, to_json(plan, key)));
   report_plan(report, plan, closed, path);
+  if (whole_delta < training.privacy.target_delta.value()) {
+    report.remark(
+        fmt::format("delta {:g} is above 1/rows, at which a record could be published outright: the plan keeps "
+                    "{:.4g}.",
+                    training.privacy.target_delta.value(), whole_delta));
+  }
   report.remark(fmt::format("Next: noisefloor train {} --plan {}", o.file, path));
   if (goal.utility == UtilityData::kPublic && !earlier) {
     report.remark("The utility graph was computed on the training data without noise: it is public only if they are.");

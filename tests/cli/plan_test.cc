@@ -88,6 +88,36 @@ TEST(CliPlan, AnyTwoAreFree) {
   EXPECT_EQ(asked(base + "--batch-size 100 --sampler fixed-size")["adjacency"], "replace-one");
 }
 
+// Everything is given: which conditions hold, which fail, and by how much.
+TEST(CliPlan, TheoremsOfBatchesThatAreGiven) {
+  const Json few = asked("--rows 20000 --epochs 10 --epsilon 0.2 --batch-size 400");
+  EXPECT_EQ(few["closed_form"]["theorem_3_1"]["holds"], true);
+  const Json& given = few["as_given"];
+  EXPECT_EQ(given["rounds"], 500);
+  EXPECT_EQ(given["theorem_3_1"]["holds"], false);
+  int failing = 0;
+  for (const Json& one : given["theorem_b4"]["conditions"]) {
+    if (one["holds"] == true) continue;
+    ++failing;
+    EXPECT_EQ(one["name"], "(34)");
+    EXPECT_EQ(one["value"], 500);
+    EXPECT_GT(one["bound"], 1000);
+    EXPECT_NE(one["remedy"].get<std::string>().find("rounds"), std::string::npos);
+  }
+  EXPECT_EQ(failing, 1);
+  EXPECT_LE(few["exact"]["epsilon"]["upper"], 0.2) << "the exact plan stands";
+  const Json list = asked("--rows 20000 --sizes 65x1000,90x1500 --epsilon 0.2");
+  EXPECT_EQ(list["epochs"], 10);
+  EXPECT_NEAR(list["as_given"]["theta"], 90 / 80.0, 1e-12);
+  EXPECT_EQ(list["as_given"]["theorem_b4"]["holds"], true);
+  EXPECT_EQ(list["exact"]["rounds"], 2500);
+  EXPECT_LE(list["exact"]["epsilon"]["upper"], 0.2);
+  const double noise = list["exact"]["noise_multiplier"];
+  const std::string more = "--rows 20000 --sizes 65x1000,90x1500 --epsilon 0.2 --noise-multiplier ";
+  EXPECT_EQ(asked(more + std::to_string(1.01 * noise))["exact"]["rounds"], 2500);
+  expect_refused("plan " + more + std::to_string(0.9 * noise), 2, "it takes");
+}
+
 TEST(CliPlan, BadNumbersSayWhatWouldDo) {
   expect_refused("plan", 2, "--rows");
   expect_refused("plan --rows 1000", 2, "--epochs");
@@ -100,7 +130,15 @@ TEST(CliPlan, BadNumbersSayWhatWouldDo) {
   expect_refused("plan --rows 1000 --epochs 1 --epsilon 1 --batch-size 1001", 2, "at most 1000");
   expect_refused("plan --rows 1000 --epochs 5 --epsilon 1 --rounds 4", 2, "The least are 5");
   expect_refused("plan --rows 1000 --epochs 5 --epsilon 1 --rounds 4 --batch-size 3", 2, "give one");
+  expect_refused("plan --rows 1000 --epochs 5 --noise-multiplier 1.2", 2, "above sqrt(2)");
   expect_refused("plan --rows 1000 --epochs 5 --noise-multiplier 1.2", 2, "give --epsilon");
+  expect_refused("plan --rows 1000 --epochs 5 --noise-multiplier 3 --sampler fixed-size", 2, "give --epsilon");
+  expect_refused("plan --rows 1000 --epochs 5 --epsilon 1 --rounds 10 --noise-multiplier 3", 2, "nothing free");
+  expect_refused("plan --rows 1000 --sizes 10x5,2000x3 --epsilon 1", 2, "at most 1000");
+  expect_refused("plan --rows 1000 --sizes 10,20 --epsilon 1", 2, "100x50");
+  expect_refused("plan --rows 1000 --sizes 10x5, --epsilon 1", 2, "100x50");
+  expect_refused("plan --rows 1000 --sizes 10x0 --epsilon 1", 2, "1 or above");
+  expect_refused("plan --rows 1000 --epochs 1 --sizes 10x5 --epsilon 1", 2, "leave out --epochs");
   expect_refused("plan --rows 1000 --epochs 50 --epsilon 0.01 --noise-multiplier 1", 2, "it takes");
   expect_refused("plan --rows 1000 --epochs 1 --epsilon 1 --sampler shuffle", 2, "poisson or fixed-size");
   expect_refused("plan --rows 1000 --epochs 1 --epsilon 1 --growth 99", 2, "--growth");
