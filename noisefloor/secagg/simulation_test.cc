@@ -8,6 +8,7 @@
 
 #include "noisefloor/random/uniform.h"
 #include "noisefloor/secagg/fixed_point.h"
+#include "noisefloor/secagg/graph.h"
 #include "noisefloor/secagg/keys.h"
 
 namespace noisefloor::secagg {
@@ -231,7 +232,11 @@ TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
 class Storm : public Network {
  public:
   Storm(const Cohort& cohort, const RoundConfig& config, BitStream& stream, std::set<std::uint32_t> malicious)
-      : server_(cohort.server.clone()), config_(digest_of(config)), stream_(stream), malicious_(std::move(malicious)) {
+      : server_(cohort.server.clone()),
+        round_(config),
+        config_(digest_of(config)),
+        stream_(stream),
+        malicious_(std::move(malicious)) {
     lies_ = config.threat == kLying && uniform_below(stream, 3) == 0 ? 15 : 0;
     loss_ = uniform_below(stream, 4) == 0 ? 0 : uniform_below(stream, 25);
     noise_ = uniform_below(stream, 3) == 0 ? uniform_below(stream, 15) : 0;
@@ -255,7 +260,9 @@ class Storm : public Network {
   std::vector<Message> to_client(std::uint32_t client, Message message) override {
     const Envelope envelope = parse_envelope(message).value();
     if (envelope.type == MessageType::kRoster) {
-      roster_clients_ = static_cast<std::uint32_t>(envelope.body.size() / kAdvertisementBytes);
+      roster_ = parse_roster(envelope.body, round_.clients).value();
+      roster_clients_ = static_cast<std::uint32_t>(roster_.size());
+      context_ = context_of(config_, envelope.body);
     }
     if (envelope.type == MessageType::kSurvivors) {
       ClientSet survivors = ClientSet::parse(envelope.body, roster_clients_).value();
@@ -272,13 +279,21 @@ class Storm : public Network {
     return weather(std::move(message));
   }
 
-  // Whether honest neighbours gave so many shares of both kinds that an input could be unmasked. The graph is complete.
-  [[nodiscard]] bool unmasked(std::uint32_t threshold) const {
+  // Whether neighbours of someone gave so many shares of both kinds that an input could be unmasked.
+  [[nodiscard]] bool unmasked() const {
+    if (roster_.empty()) return false;
+    const Graph graph(roster_clients_, degree_among(round_, roster_clients_), graph_seed(context_));
     for (std::uint32_t place = 0; place < roster_clients_; ++place) {
-      std::size_t own_mask = malicious_.size();  // the malicious have both
-      std::size_t mask_key = malicious_.size();
-      for (const std::uint32_t client : gave_) ++(told_.at(client).contains(place) ? own_mask : mask_key);
-      if (own_mask >= threshold && mask_key >= threshold) return true;
+      std::size_t own_mask = 0;
+      std::size_t mask_key = 0;
+      for (const std::uint32_t neighbour : graph.neighbours(place)) {
+        const std::uint32_t client = roster_[neighbour].client;
+        const bool both = malicious_.contains(client);
+        if (!both && !gave_.contains(client)) continue;
+        if (both || told_.at(client).contains(place)) ++own_mask;
+        if (both || !told_.at(client).contains(place)) ++mask_key;
+      }
+      if (own_mask >= round_.threshold && mask_key >= round_.threshold) return true;
     }
     return false;
   }
@@ -337,9 +352,12 @@ class Storm : public Network {
   }
 
   AgreementKey server_;
+  RoundConfig round_;
   Digest config_;
   BitStream& stream_;
   std::set<std::uint32_t> malicious_;
+  Roster roster_;
+  Digest context_{};
   std::map<std::uint32_t, Secret32> channels_;
   std::map<std::uint32_t, ClientSet> told_;  // who survived
   std::set<std::uint32_t> gave_;             // honest clients that answered with shares
@@ -354,6 +372,7 @@ struct Tally {
   std::uint64_t rounds = 0;
   std::uint64_t sums = 0;
   std::uint64_t with_dropouts = 0;
+  std::uint64_t sparse_sums = 0;
   std::map<AbortReason, std::uint64_t> aborts;
   std::map<AbortReason, std::uint64_t> client_aborts;
 };
@@ -361,15 +380,18 @@ struct Tally {
 // One random round in a storm; everything follows from the seed.
 void run_storm(std::uint64_t seed, Tally& tally) {
   ReplayRandom dice = ReplayRandom::create(seed).value();
-  const auto clients = static_cast<std::uint32_t>(3 + uniform_below(dice, 5));
+  // A few, each a neighbour of all; or more on a sparse graph, which is secure among so few only if nobody is corrupt.
+  const bool sparse = uniform_below(dice, 5) == 0;
+  const auto clients = static_cast<std::uint32_t>(sparse ? 8 + uniform_below(dice, 6) : 3 + uniform_below(dice, 5));
+  const auto degree = static_cast<std::uint32_t>(sparse ? 4 + 2 * uniform_below(dice, 2) : clients - 1);
   const ThreatModel threat = fair_coin(dice) ? kCurious : kLying;
-  const std::uint32_t corrupt = clients >= 5 && uniform_below(dice, 4) == 0 ? 1 : 0;
-  const std::uint32_t lowest = threat == kLying ? (clients + corrupt) / 2 + 1 : corrupt + 1;
+  const std::uint32_t corrupt = !sparse && clients >= 5 && uniform_below(dice, 4) == 0 ? 1 : 0;
+  const std::uint32_t lowest = sparse ? degree / 2 + 1 : (threat == kLying ? (clients + corrupt) / 2 + 1 : corrupt + 1);
   const auto threshold =
-      static_cast<std::uint32_t>(lowest + (lowest < clients - 1 ? uniform_below(dice, clients - 1 - lowest) : 0));
+      static_cast<std::uint32_t>(lowest + (lowest < degree ? uniform_below(dice, degree - lowest) : 0));
   const std::uint64_t dimension = 1 + uniform_below(dice, 20);
   const auto bits = static_cast<unsigned>(1 + uniform_below(dice, 64));
-  Round round(seed ^ 0x5eed, clients, {clients - 1, std::min(threshold, clients - 1), 0, 0}, threat,
+  Round round(seed ^ 0x5eed, clients, {degree, std::min(threshold, degree), 0, 0}, threat,
               static_cast<double>(corrupt) / clients, dimension, bits);
   std::set<std::uint32_t> malicious;
   if (corrupt == 1) malicious.insert(static_cast<std::uint32_t>(uniform_below(dice, clients)));
@@ -378,12 +400,13 @@ void run_storm(std::uint64_t seed, Tally& tally) {
   const RoundOutcome outcome = round.run(storm);
   ++tally.rounds;
   for (const auto& [client, reason] : outcome.client_aborts) ++tally.client_aborts[reason];
-  ASSERT_FALSE(storm.unmasked(round.config.threshold)) << "seed " << seed << ": an input could be unmasked";
+  ASSERT_FALSE(storm.unmasked()) << "seed " << seed << ": an input could be unmasked";
   if (outcome.aborted.has_value()) {
     ++tally.aborts[*outcome.aborted];
     return;
   }
   ++tally.sums;
+  if (sparse) ++tally.sparse_sums;
   if (outcome.survivors.size() < clients) ++tally.with_dropouts;
   ASSERT_GE(outcome.survivors.size(), round.config.minimum_cohort) << "seed " << seed;
   ASSERT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors)) << "seed " << seed << ": a wrong sum";
@@ -398,6 +421,7 @@ void run_storms(std::uint64_t first_seed, std::uint64_t count) {
   // The storm is neither too weak nor too strong to show anything.
   EXPECT_GT(tally.sums, count / 5);
   EXPECT_GT(tally.with_dropouts, count / 20);
+  EXPECT_GT(tally.sparse_sums, count / 50);
   EXPECT_GE(tally.aborts.size(), 3U);
   EXPECT_GE(tally.client_aborts.size(), 3U);
   ::testing::Test::RecordProperty("sums", static_cast<int>(tally.sums));
