@@ -17,7 +17,8 @@ int main() {
   const std::vector<std::vector<double>> values{{1, 10}, {2, 20}, {3, 30}, {4, 40}, {5, 50}};
   auto stream = must(SecureRandom::create());
   const Cohort cohort = Cohort::draw(5, stream);  // everyone's signing key, which in earnest only its owner has
-  const Policy policy{.threat = ThreatModel::kLyingServer, .corrupt = 0, .drop = 0.2, .minimum_cohort = 3};
+  Policy policy;                                  // against a server that may lie, with a cohort of 3 at least
+  policy.corrupt = 0;
 
   // What everyone agrees on.
   const Topology topology = must(find_topology({5, 0, 0.2, ThreatModel::kLyingServer}));
