@@ -73,21 +73,18 @@ struct Command {
 
 std::vector<Command> commands_of(const Snippet& snippet) {
   std::vector<Command> commands;
-  bool goes_on = false;
   int number = snippet.line;
   for (const std::string& line : snippet.lines) {
     ++number;
-    if (goes_on && begins_with(line, "> ")) {
-      commands.back().text += "\n" + line.substr(2);
-    } else if (begins_with(line, "$ ")) {
+    if (begins_with(line, "$ ")) {
       commands.push_back({.line = number, .text = line.substr(2), .shown = {}});
-    } else if (!commands.empty()) {
-      commands.back().shown.push_back(line);
-      continue;
+    } else if (commands.empty()) {
+      return {};
+    } else if (commands.back().shown.empty() && begins_with(line, "> ")) {  // the shell asks for the rest of a command
+      commands.back().text += "\n" + line.substr(2);
     } else {
-      continue;
+      commands.back().shown.push_back(line);
     }
-    goes_on = commands.back().text.ends_with("\\");
   }
   return commands;
 }
@@ -243,7 +240,7 @@ class Examination {
   // The commands of one console are one shell's. One that fails is shown with its exit code, by `echo $?` after it.
   void run_console(const Snippet& snippet, const std::vector<std::string>& random) {
     const std::vector<Command> commands = commands_of(snippet);
-    if (commands.empty()) return fault(snippet.line, "a console without a command");
+    if (commands.empty()) return fault(snippet.line, "a console does not begin with a command");
     std::string script;
     for (std::size_t i = 0; i < commands.size(); ++i) {
       used_ += commands[i].text + "\n";

@@ -62,7 +62,8 @@ TEST_F(Examine, OutputIsComparedWithWhatIsShown) {
   expect_fault(fenced("console", "$ echo one\none\ntwo"), "prints something else");
   expect_fault(fenced("console", "$ echo one\none\n\n$ echo 2.5\n2.6"), "page.md:5: prints something else");
   expect_fault(fenced("console", "$ echo wrong >&2\nright"), "prints something else");
-  expect_fault(fenced("console", "output without a command"), "without a command");
+  expect_fault(fenced("console", "output without a command"), "does not begin with a command");
+  expect_fault(fenced("console", "output\n$ true"), "does not begin with a command");
 }
 
 TEST_F(Examine, CommandsThatFailAreFound) {
@@ -77,7 +78,8 @@ TEST_F(Examine, CommandsThatFailAreFound) {
 }
 
 TEST_F(Examine, SnippetsOfAPageShareAFolder) {
-  expect_good(fenced("sh", "echo 7 >file") + fenced("console", "$ cat file\n7\n$ cat \\\n> file\n7\n$ cd / && pwd\n/"));
+  expect_good(fenced("sh", "echo 7 >file") +
+              fenced("console", "$ cat file\n7\n$ cat \\\n> file\n7\n$ cat <<END\n> 8\n> END\n8\n$ cd / && pwd\n/"));
   expect_good(fenced("console", "$ ls examples\nCMakeLists.txt\nbuilt.cc"));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("file"))) << "a page must leave nothing behind";
 }
