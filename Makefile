@@ -2,38 +2,18 @@
 .PHONY: help demo test test-slow test-asan test-tsan bench lint format fuzz clean
 .DEFAULT_GOAL := help
 
-EXAMPLES := private_mean hospital_count engagement category_choice
 SOURCES = $(shell git ls-files '*.h' '*.cc')
 FUZZ_SECONDS ?= 60
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-demo: ## build, then show private answers next to the true ones, what training costs, and a model trained privately
-	@scripts/bootstrap build
+demo: ## build, then the main job on Fashion-MNIST: plan, train privately, verify, be refused, look at the report
+	@scripts/bootstrap build demo
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release --target noisefloor_program noisefloor_examples
-	@for example in $(EXAMPLES); do build/release/examples/$$example || exit 1; done
-	@build/release/noisefloor/cli/noisefloor account dpsgd --batch-size 256 --rows 60000 --epochs 60 \
-	  --noise-multiplier 1.1 --delta 1e-5 --accountant all
-	@echo
-	@build/release/noisefloor/cli/noisefloor calibrate dpsgd --batch-size 256 --rows 60000 --epochs 60 \
-	  --epsilon 3 --delta 1e-5
-	@echo
-	@folder=$$(mktemp -d) && NOISEFLOOR=build/release/noisefloor/cli/noisefloor examples/budget/medicore.sh $$folder/trial.ledger && rm -r $$folder
-	@echo
-	@echo 'What privacy costs in quality: a click predictor, trained at two epsilons and without privacy'
-	@rm -rf build/demo && mkdir -p build/demo && cp examples/training/streamrec.toml build/demo/
-	@examples/training/streamrec_data.sh build/demo/streamrec
-	@cd build/demo && ../release/noisefloor/cli/noisefloor sweep streamrec.toml --epsilons 1,8,inf
-	@echo
-	@echo 'Look at build/demo/streamrec-sweep/sweep.svg, and at the certificate beside each model.'
-	@echo
-	@echo 'Ask your own question:'
-	@echo '  build/release/noisefloor/cli/noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5'
-	@echo '  build/release/noisefloor/cli/noisefloor budget create trial --epsilon 3 --delta 1e-5'
-	@echo '  build/release/noisefloor/cli/noisefloor train build/demo/streamrec.toml --epsilon 1 --delta 1e-6'
-	@echo '  build/release/noisefloor/cli/noisefloor --help'
+	@cmake --build --preset release --target noisefloor_program
+	@rm -rf build/demo
+	@build/release/noisefloor/cli/noisefloor demo --output build/demo
 
 test: ## build and run all tests but the slow ones
 	@scripts/bootstrap test

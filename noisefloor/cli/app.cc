@@ -13,6 +13,7 @@
 #include "noisefloor/cli/budget_command.h"
 #include "noisefloor/cli/check_command.h"
 #include "noisefloor/cli/completion.h"
+#include "noisefloor/cli/demo_command.h"
 #include "noisefloor/cli/mechanism_command.h"
 #include "noisefloor/cli/model_command.h"
 #include "noisefloor/cli/plan_command.h"
@@ -92,6 +93,7 @@ int run_checked(int argc, char** argv) {
   add_verify_command(app, action);
   add_sweep_command(app, action);
   add_secagg_command(app, action);
+  add_demo_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
   completion->add_option("shell", shell, "bash, zsh or fish")->required();

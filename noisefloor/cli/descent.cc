@@ -1,5 +1,7 @@
 #include "noisefloor/cli/descent.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "noisefloor/accounting/calibrate.h"
@@ -15,6 +17,16 @@ Result<ClipRule> clip_of(const TrainingDescent& descent, const GradientSource& s
     groups->norms.assign(source.groups(), groups->norms.front());
   }
   return ClipRule::create(clip);
+}
+
+// With 1/rows and more whole records may be published, and the promise is still kept.
+Result<void> expect_small(Delta delta, Rows rows) {
+  const double share = 1 / static_cast<double>(rows.value());
+  if (delta.value() < share) return success();
+  return invalid_argument(
+      fmt::format("delta is {:g}, and must be well below 1/rows, which is {:.3g} for {} rows to learn from: take a "
+                  "smaller delta in [budget], or target_delta in [training]",
+                  delta.value(), share, rows.value()));
 }
 
 }  // namespace
@@ -36,6 +48,9 @@ Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampl
 Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const BatchSampler& sampler, Steps steps,
                        const GradientSource& source) {
   const TrainingPrivacy& privacy = training.privacy;
+  if (wish.multiplier || wish.epsilon || privacy.private_training) {
+    NF_TRY_VOID(expect_small(wish.delta.value_or(privacy.target_delta), sampler.rows()));
+  }
   if (wish.multiplier) return Noise{wish.multiplier, false};
   Epsilon target = privacy.target_epsilon.value_or(privacy.epsilon);
   if (wish.epsilon) {

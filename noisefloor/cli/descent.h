@@ -28,6 +28,7 @@ struct Noise {
   bool calibrated = false;
 };
 
+// kInvalidArgument also for a delta of 1/rows or more.
 [[nodiscard]] Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const BatchSampler& sampler,
                                      Steps steps, const GradientSource& source);
 

@@ -49,7 +49,6 @@ void report_guarantee(Report& report, const PrivacyOptions& privacy, const DpSta
     report.remark(
         "An epsilon above 10 promises little: an output may be 20,000 times as likely because of one person.");
   }
-  report.remark("Not charged to a ledger: whoever composes this with other releases needs the event.");
 }
 
 // A released number with the interval that covers the true answer.
@@ -126,7 +125,7 @@ Result<Report> run_laplace(const NumberOptions& o) {
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const LaplaceMechanism laplace, LaplaceMechanism::create(sensitivity, epsilon));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("laplace", laplace.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, laplace.release(answer, source));
     Report report = begin("laplace", "Laplace mechanism", o.privacy);
     report_number(report, release.value(), laplace.error_bound(confidence), confidence);
@@ -154,7 +153,7 @@ Result<Report> run_gaussian(const NumberOptions& o) {
   NF_TRY(const GaussianCalibration calibration, parse_calibration(o.calibration));
   NF_TRY(const GaussianMechanism gaussian,
          GaussianMechanism::create(sensitivity, epsilon, delta, kScalar, calibration));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("gaussian", gaussian.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, gaussian.release(answer, source));
     Report report = begin("gaussian", "Gaussian mechanism", o.privacy);
     report.set("calibration", o.calibration);
@@ -173,7 +172,7 @@ Result<Report> run_geometric(const NumberOptions& o) {
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const GeometricMechanism geometric, GeometricMechanism::create(sensitivity, epsilon));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("geometric", geometric.statement(), [&](auto& source) -> Result<Report> {
     const auto release = geometric.release(count, source);
     Report report = begin("geometric", "Geometric mechanism", o.privacy);
     report_number(report, static_cast<double>(release.value()), static_cast<double>(geometric.error_bound(confidence)),
@@ -229,7 +228,7 @@ Result<Report> run_sum(const DataOptions& o) {
     data.add(value);
     return success();
   }));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("sum", sum.statement(), [&](auto& source) -> Result<Report> {
     const auto release = sum.release(data, source);
     Report report = begin("sum", "Private sum", o.privacy);
     report_number(report, release.value(), sum.error_bound(confidence), confidence);
@@ -248,7 +247,7 @@ Result<Report> run_mean(const DataOptions& o) {
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const BoundedMean mean, BoundedMean::create(neighbours, bounds, epsilon, delta));
   NF_TRY(const std::vector<double> values, read_numbers(o.input));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("mean", mean.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, mean.release(std::span<const double>(values), source));
     Report report = begin("mean", "Private mean", o.privacy);
     if (neighbours.adjacency == Adjacency::kReplaceOne) {
@@ -276,7 +275,7 @@ Result<Report> run_quantile(const DataOptions& o) {
   NF_TRY(const double level, parse_number("--level", o.level));
   NF_TRY(const QuantileMechanism quantile, QuantileMechanism::create(neighbours, bounds, level, epsilon));
   NF_TRY(const std::vector<double> values, read_numbers(o.input));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("quantile", quantile.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, quantile.release(std::span<const double>(values), source));
     Report report = begin("quantile", "Private quantile", o.privacy);
     const double rank_error = quantile.rank_error_bound(confidence);
@@ -326,9 +325,10 @@ Result<Report> run_selection(SelectionRule rule, const SelectionCommandOptions& 
   NF_TRY(const std::uint64_t top, parse_count("--top", o.top));
   NF_TRY(const Epsilon each, Epsilon::make(epsilon.value() / static_cast<double>(std::max<std::uint64_t>(top, 1))));
   NF_TRY(const SelectionMechanism selection, SelectionMechanism::create(sensitivity, each, {rule, o.monotonic}));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  NF_TRY(const Steps choices, Steps::make(top));
+  const std::string name(name_of(rule));
+  return o.privacy.release(name, selection.statement_of_top(choices), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, selection.release_top(candidates.numbers, top, source));
-    const std::string name(name_of(rule));
     Report report = begin(name.c_str(), "Private choice", o.privacy);
     Json chosen = Json::array();
     std::string text;
@@ -369,7 +369,7 @@ Result<Report> run_response(const ResponseOptions& o) {
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
   NF_TRY(const PrivacyUnit unit, o.privacy.get_unit());
   NF_TRY(const RandomizedResponse response, RandomizedResponse::create(epsilon, categories, unit));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("randomized-response", response.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, response.release(truth, source));
     Report report = begin("randomized-response", "Randomized response", o.privacy);
     report.set("value", release.value());
@@ -412,7 +412,8 @@ Result<Report> run_threshold(const ThresholdOptions& o) {
   NF_TRY(const double threshold, parse_number("--threshold", o.threshold));
   NF_TRY(const std::uint64_t max_above, parse_count("--max-above", o.max_above));
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  NF_TRY(const DpStatement statement, above_threshold_statement(sensitivity, epsilon));
+  return o.privacy.release("above-threshold", statement, [&](auto& source) -> Result<Report> {
     using Source = std::decay_t<decltype(source)>;
     NF_TRY(auto mechanism,
            AboveThreshold<Source>::create(sensitivity, epsilon, {threshold, max_above, o.monotonic}, source));
@@ -476,7 +477,7 @@ Result<Report> run_histogram(const CountsOptions& o) {
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const HistogramMechanism histogram,
          HistogramMechanism::create(neighbours, bins, epsilon, delta, bins_per_row));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("histogram", histogram.statement(), [&](auto& source) -> Result<Report> {
     NF_TRY(const auto release, histogram.release(counts, source));
     Report report = begin("histogram", "Private histogram", o.privacy);
     const double bound = histogram.error_bound(confidence);
@@ -525,7 +526,7 @@ Result<Report> run_partitions(const CountsOptions& o) {
   NF_TRY(const Delta delta, o.privacy.get_delta());
   NF_TRY(const PrivacyUnit unit, o.privacy.get_unit());
   NF_TRY(const PartitionSelection selection, PartitionSelection::create(epsilon, delta, max_partitions, rule, unit));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  return o.privacy.release("partition-selection", selection.statement(), [&](auto& source) -> Result<Report> {
     const std::vector<std::uint64_t> units(counts.begin(), counts.end());
     const auto release = selection.release(units, source);
     Report report = begin("partition-selection", "Partition selection", o.privacy);
@@ -569,8 +570,9 @@ Result<Report> run_tree(const CountsOptions& o) {
     return invalid_argument(
         fmt::format("--values has {} steps, more than the {} that --steps plans", values.size(), steps.value()));
   }
-  NF_TRY(TreeCounter counter, TreeCounter::create(sensitivity, steps, epsilon, delta));
-  return o.privacy.with_source([&](auto& source) -> Result<Report> {
+  NF_TRY(const TreeCounter planned, TreeCounter::create(sensitivity, steps, epsilon, delta));
+  return o.privacy.release("tree-count", planned.statement(), [&](auto& source) -> Result<Report> {
+    NF_TRY(TreeCounter counter, TreeCounter::create(sensitivity, steps, epsilon, delta));
     Report report = begin("tree-count", "Running total", o.privacy);
     Json totals = Json::array();
     DpStatement statement = counter.statement();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,17 +115,59 @@ std::string as_csv(std::span<const float> outputs, const Dataset& data, const st
   return csv;
 }
 
+// As people can read it: bytes that are no characters by their number.
+std::string shown_character(const Alphabet& alphabet, std::int32_t token) {
+  std::string text = alphabet.decode({&token, 1});
+  const auto byte = static_cast<unsigned char>(text.front());
+  if (text.size() == 1 && byte != '\n' && (byte < 0x20 || byte > 0x7E)) return fmt::format("\\x{:02X}", byte);
+  return text;
+}
+
+constexpr std::size_t kSequencesAtOnce = 256;
+
+// One line for each character that is predicted: what it is, what was thought likeliest, and the chances of both.
+Result<std::string> text_as_csv(TrainableModel& model, std::span<const float> weights, const Dataset& data,
+                                const Alphabet& alphabet) {
+  std::string csv = "example,position,character,prediction,p(prediction),p(character)\n";
+  const std::size_t length = data.width() - 1;
+  const auto tokens = static_cast<std::size_t>(alphabet.size());
+  for (std::size_t first = 0; first < data.rows; first += kSequencesAtOnce) {
+    std::vector<std::uint64_t> rows(std::min(kSequencesAtOnce, data.rows - first));
+    std::iota(rows.begin(), rows.end(), first);
+    NF_TRY(const Dataset some, data.take(rows));
+    const std::vector<float> outputs = model.predict(weights, some);
+    for (std::size_t i = 0; i < rows.size() * length; ++i) {
+      const std::size_t row = i / length;
+      const std::size_t position = i % length + 1;
+      const std::vector<double> p = probabilities(std::span(outputs).subspan(i * tokens, tokens));
+      const auto best = static_cast<std::size_t>(std::max_element(p.begin(), p.end()) - p.begin());
+      const auto real = static_cast<std::size_t>(some.features[row * (length + 1) + position]);
+      csv += fmt::format("{},{},{},{},{:.6g},{:.6g}\n", first + row, position,
+                         cell(shown_character(alphabet, static_cast<std::int32_t>(real))),
+                         cell(shown_character(alphabet, static_cast<std::int32_t>(best))), p[best], p[real]);
+    }
+  }
+  return csv;
+}
+
+Result<std::string> predictions(TrainableModel& model, std::span<const float> weights, const Dataset& examples,
+                                const TrainingData& data) {
+  if (const auto* text = std::get_if<TextFormat>(&data.format)) {
+    NF_TRY(const Alphabet alphabet, alphabet_of(*text));
+    return text_as_csv(model, weights, examples, alphabet);
+  }
+  return as_csv(model.predict(weights, examples), examples,
+                examples.classes > 0 ? class_names(data, examples.classes) : std::vector<std::string>{});
+}
+
 Result<Report> run_predict(const PredictOptions& o) {
   NF_TRY(const TrainingFile file, read_training_file(o.file));
   NF_TRY(const std::size_t threads, parse_threads(o.threads));
-  const TrainingData& data = file.training.data;
   NF_TRY(const Dataset examples, read_inputs(file.training, o.input, threads));
   NF_TRY(const std::unique_ptr<TrainableModel> model, bind_model(file.training, examples, threads));
   const std::string path = o.model_path(file.training);
   NF_TRY(const std::vector<float> weights, load_weights(path, *model));
-  const std::string csv =
-      as_csv(model->predict(weights, examples), examples,
-             examples.classes > 0 ? class_names(data, examples.classes) : std::vector<std::string>{});
+  NF_TRY(const std::string csv, predictions(*model, weights, examples, file.training.data));
   NF_TRY_VOID(write_file(o.output, csv));
   Report report(fmt::format("Predictions of {}", path));
   report.set("model", path);

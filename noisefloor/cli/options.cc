@@ -45,6 +45,7 @@ void PrivacyOptions::add_to(CLI::App& command, Wants wants, Neighbouring neighbo
   command.add_option("--replay-seed", replay_seed, "Repeatable noise for tests and talks: NOT PRIVATE")
       ->type_name("SEED")
       ->group("Output");
+  charging.add_to(command);
 }
 
 Result<Epsilon> PrivacyOptions::get_epsilon() const {

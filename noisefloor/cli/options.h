@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
+#include "noisefloor/cli/charge.h"
 #include "noisefloor/cli/report.h"
 #include "noisefloor/mechanisms/sensitivity.h"
 #include "noisefloor/random/bit_stream.h"
@@ -47,6 +48,7 @@ struct PrivacyOptions {
   std::string rows_per_unit = "1";
   std::string confidence = "0.95";
   std::string replay_seed;
+  ChargeOptions charging;
 
   enum class Wants : std::uint8_t { kEpsilon, kEpsilonDelta, kEpsilonOptionalDelta };
   enum class Neighbouring : std::uint8_t { kAny, kFixed };  // fixed: the mechanism implies adjacency and rows per unit
@@ -58,16 +60,29 @@ struct PrivacyOptions {
   [[nodiscard]] Result<PrivacyUnit> get_unit() const { return parse_privacy_unit(unit); }
   [[nodiscard]] Result<Confidence> get_confidence() const;
 
-  // Calls use(source) with a SecureRandom, or with a ReplayRandom if --replay-seed was given.
+  // The report of use(source), with a SecureRandom, or with a ReplayRandom if --replay-seed was given. With --charge it is paid
+  // for first: `statement` is what use(source) will state.
   template <class Use>
-  [[nodiscard]] Result<Report> with_source(const Use& use) const {
-    if (replay_seed.empty()) {
-      NF_TRY(SecureRandom secure, SecureRandom::create());
-      return use(secure);
+  [[nodiscard]] Result<Report> release(const std::string& mechanism, const DpStatement& statement,
+                                       const Use& use) const {
+    NF_TRY(const bool charged, charging.stated());
+    if (!replay_seed.empty()) {
+      if (charged) return invalid_argument("noise from --replay-seed is not private: it cannot be charged");
+      NF_TRY(const std::uint64_t seed, get_seed());
+      NF_TRY(ReplayRandom replay, ReplayRandom::create(seed));
+      return use(replay);
     }
-    NF_TRY(const std::uint64_t seed, get_seed());
-    NF_TRY(ReplayRandom replay, ReplayRandom::create(seed));
-    return use(replay);
+    if (!charged) {
+      NF_TRY(SecureRandom secure, SecureRandom::create());
+      NF_TRY(Report report, use(secure));
+      report.remark("Not charged to a ledger (--charge): whoever composes this with other releases needs the event.");
+      return report;
+    }
+    // What is wrong with the question is found before anything is spent. This noise is known, and nothing of it is kept.
+    NF_TRY(ReplayRandom rehearsal, ReplayRandom::create(0));
+    NF_TRY_VOID(use(rehearsal));
+    NF_TRY(const Delta at, get_delta());
+    return charge(charging, mechanism, statement, at, [&](SecureRandom& random) { return use(random); });
   }
 
  private:

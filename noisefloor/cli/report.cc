@@ -26,6 +26,15 @@ std::string shown_interval(double lower, double upper) {
   return fmt::format("{:.{}g} (certified: at least {:.{}g})", upper, digits, lower, digits);
 }
 
+Report Report::of_fields(std::string title, const nlohmann::ordered_json& json) {
+  Report report(std::move(title));
+  for (const auto& [name, value] : json.items()) {
+    if (name == "certificate") continue;
+    report.line(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return report;
+}
+
 void Report::state(const DpStatement& statement) {
   const bool is_private = !contains<NonPrivateEvent>(statement.event);
   set("adjacency", name_of(statement.adjacency));

@@ -15,6 +15,8 @@ namespace noisefloor::cli {
 class Report {
  public:
   explicit Report(std::string title) : title_(std::move(title)) {}
+  // A line for each field but a certificate.
+  [[nodiscard]] static Report of_fields(std::string title, const nlohmann::ordered_json& json);
 
   // A field of the JSON object.
   template <class T>
@@ -33,6 +35,9 @@ class Report {
 
   // The statement of what was done, with adjacency and unit, in both forms.
   void state(const DpStatement& statement);
+
+  [[nodiscard]] const nlohmann::ordered_json& json() const { return json_; }
+  void replace_json(nlohmann::ordered_json json) { json_ = std::move(json); }
 
   [[nodiscard]] std::string as_json() const;
   [[nodiscard]] std::string as_text() const;

@@ -14,6 +14,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/torch_network.h"
+#include "noisefloor/sgd/augmentation.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/sgd/worker_group.h"
 
@@ -27,10 +28,17 @@ struct Meeting {
   std::chrono::milliseconds timeout{0};
 };
 
+struct TorchWish {
+  std::int32_t tokens = 0;  // 0 unless the data are a text
+  std::size_t threads = 1;
+  std::int64_t memory_limit = 0;  // bytes, for the examples that are at work at once
+  Augmentation augmentation = {};
+  bool cuda = false;
+};
+
 struct TorchBackend {
-  // `tokens` is 0 unless the data are a text.
   Result<std::unique_ptr<TrainableModel>> (*make_model)(const TorchNetwork& network, const Dataset& data,
-                                                        std::int32_t tokens, std::size_t threads);
+                                                        const TorchWish& wish);
   Result<std::unique_ptr<WorkerGroup>> (*meet)(const Meeting& meeting);
 };
 

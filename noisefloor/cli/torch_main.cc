@@ -12,8 +12,8 @@ namespace noisefloor::cli {
 namespace {
 
 Result<std::unique_ptr<TrainableModel>> make_model(const TorchNetwork& network, const Dataset& data,
-                                                   std::int32_t tokens, std::size_t threads) {
-  return make_torch_model(network, data, {.tokens = tokens, .threads = threads});
+                                                   const TorchWish& wish) {
+  return make_torch_model(network, data, {wish.tokens, wish.threads, wish.memory_limit, wish.augmentation, wish.cuda});
 }
 
 Result<std::unique_ptr<WorkerGroup>> meet(const Meeting& meeting) {

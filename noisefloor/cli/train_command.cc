@@ -135,12 +135,16 @@ void report_run(Report& report, const TrainingSession& session, const RunRequest
   report.set("steps", certificate.steps);
   report.set("examples", session.examples->train.rows);
   report.set("parameters", session.model->parameters());
-  report.set("seconds", run.seconds);
-  report.set("examples_per_second", run.examples_per_second);
-  report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters, {:.1f} s, {:.0f} examples/s",
-                                      certificate.steps, session.training().descent.batch_size.value(),
-                                      session.examples->train.rows, session.model->parameters(), run.seconds,
-                                      run.examples_per_second));
+  report.set("again", run.again);
+  std::string rate;
+  if (!run.again) {
+    report.set("seconds", run.seconds);
+    report.set("examples_per_second", run.examples_per_second);
+    rate = fmt::format(", {:.1f} s, {:.0f} examples/s", run.seconds, run.examples_per_second);
+  }
+  report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters{}", certificate.steps,
+                                      session.training().descent.batch_size.value(), session.examples->train.rows,
+                                      session.model->parameters(), rate));
 }
 
 // What workers must have in common. All of it stays among them.
@@ -210,7 +214,8 @@ Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   }
   NF_TRY(const RunResult run, run_training(session, request, opened.ledger.get()));
   const bool stopped = run.model.certificate.steps < session.steps.value();
-  Report report(fmt::format("Trained {}{}", file.training.name, stopped ? " (stopped early)" : ""));
+  Report report(fmt::format("Trained {}{}{}", file.training.name, stopped ? " (stopped early)" : "",
+                            run.again ? " before: here it is again, and nothing was spent" : ""));
   report_run(report, session, request, run);
   report.set("workers", workers->size());
   if (examples.validation) report_quality(report, "validation", *session.model, run.weights, *examples.validation);

@@ -15,7 +15,9 @@
 #include "noisefloor/plan/closed_form.h"
 #include "noisefloor/plan/exact.h"
 #include "noisefloor/plan/utility_graph.h"
+#include "noisefloor/release/document.h"
 #include "noisefloor/report/chart.h"
+#include "version.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -83,30 +85,89 @@ TrainingFile with_clip(const TrainingFile& file, ClipNorm clip) {
   return changed;
 }
 
-// A model trained with this clip norm: without noise on public data, or privately and charged.
-Result<UtilityCurve> measured(const Flow& flow, const TrainingExamples& examples, ClipNorm clip) {
-  const TrainingFile file = with_clip(flow.file, clip);
-  NF_TRY(TrainingSession session, begin_session(file, examples, flow.threads));
-  Noise noise;
-  if (flow.goal.utility == UtilityData::kBudgeted) {
-    NF_TRY(const Epsilon each, Epsilon::make(flow.utility_spent / static_cast<double>(flow.goal.clip_norms.size())));
-    NF_TRY(noise, noise_of({each, flow.delta, {}}, file.training, session.sampler, session.steps, *session.model));
+RunRequest utility_run(const Flow& flow, ClipNorm clip, const Noise& noise) {
+  return {.files = {},
+          .key = {},
+          .noise = noise,
+          .delta = flow.delta,
+          .replay_seed = {},
+          .from = {},
+          .title = fmt::format("utility graph, clip norm {:g}: ", clip.value()),
+          .quiet = flow.options.quiet};
+}
+
+// Models trained with each clip norm, and what noise leaves of them.
+Result<std::vector<UtilityCurve>> measured(const Flow& flow, const TrainingExamples& examples, const Noise& noise) {
+  std::vector<UtilityCurve> curves;
+  for (const ClipNorm clip : flow.goal.clip_norms) {
+    const TrainingFile file = with_clip(flow.file, clip);
+    NF_TRY(TrainingSession session, begin_session(file, examples, flow.threads));
+    NF_TRY(const std::vector<float> weights, run_as_part(session, utility_run(flow, clip, noise)));
+    NF_TRY(ReplayRandom random, ReplayRandom::create(1));
+    NF_TRY(UtilityCurve curve,
+           utility_curve(*session.model, weights, clip, flow.goal.noise, flow.goal.draws, *flow.examples.test, random));
+    curves.push_back(std::move(curve));
   }
-  const std::string name = fmt::format("clip-{:g}", clip.value());
-  const RunRequest request{.files = {flow.folder / "utility" / name},
-                           .key = fmt::format("{}/utility/{}", flow.training().name, name),
-                           .noise = noise,
-                           .delta = flow.delta,
-                           .replay_seed = {},
-                           .from = {},
-                           .checkpoint_seconds = 0,
-                           .title = fmt::format("utility graph, clip norm {:g}: ", clip.value()),
-                           .quiet = flow.options.quiet};
-  NF_TRY(const RunResult run, run_training(session, request, &flow.ledger));
-  if (stop_was_asked()) return invalid_argument("stopped: there is no plan");
-  NF_TRY(ReplayRandom random, ReplayRandom::create(1));
-  return utility_curve(*session.model, run.weights, clip, flow.goal.noise, flow.goal.draws, *flow.examples.test,
-                       random);
+  return curves;
+}
+
+std::string as_document(const std::vector<UtilityCurve>& curves) {
+  Json list = Json::array();
+  for (const UtilityCurve& curve : curves) {
+    Json points = Json::array();
+    for (const UtilityPoint& p : curve.points) {
+      points.push_back(
+          {{"noise_multiplier", p.noise.value()}, {"lowest", p.lowest}, {"mean", p.mean}, {"highest", p.highest}});
+    }
+    list.push_back({{"clip_norm", curve.clip.value()}, {"accuracy", curve.accuracy}, {"points", points}});
+  }
+  return Json{{"utility_graph", list}}.dump();
+}
+
+// Requires a document that as_document made: its certificate was checked.
+Result<std::vector<UtilityCurve>> from_document(const std::string& text) {
+  const Json document = Json::parse(text);
+  std::vector<UtilityCurve> curves;
+  for (const Json& item : document.at("utility_graph")) {
+    NF_TRY(const ClipNorm clip, ClipNorm::make(item.at("clip_norm").get<double>()));
+    UtilityCurve curve{clip, item.at("accuracy").get<double>(), {}};
+    for (const Json& p : item.at("points")) {
+      NF_TRY(const NoiseMultiplier noise, NoiseMultiplier::make(p.at("noise_multiplier").get<double>()));
+      curve.points.push_back({noise, p.at("lowest"), p.at("mean"), p.at("highest")});
+    }
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+// All of its models are one release: reserved before the first is trained, and kept in the ledger, so that planning again
+// costs nothing more.
+Result<std::vector<UtilityCurve>> charged(const Flow& flow) {
+  const Training& training = flow.training();
+  NF_TRY(const Steps count, Steps::make(flow.goal.clip_norms.size()));
+  NF_TRY(TrainingSession session, begin_session(flow.file, flow.examples, flow.threads));
+  NF_TRY(const Steps in_all, Steps::make(session.steps.value() * count.value()));
+  NF_TRY(const Noise noise,
+         noise_of({flow.goal.utility_epsilon, flow.delta, {}}, training, session.sampler, in_all, *session.model));
+  NF_TRY(DpEvent one, event_of(session, utility_run(flow, flow.goal.clip_norms.front(), noise)));
+  const DpStatement statement{training.privacy.adjacency, PrivacyUnit::kRow, SelfComposedEvent{count, std::move(one)}};
+  NF_TRY(const std::string digest, digest_of_file(flow.options.file));
+  const std::string configuration = Json{{"training_file", digest}, {"rows", flow.examples.train.rows}}.dump();
+  ReleaseRequest request{
+      {training.privacy.budget, fmt::format("{}/utility-graph-{}", training.name, digest.substr(0, 16)), statement}};
+  request.spend.delta = flow.delta;
+  request.spend.note = {training.name, "utility graph", {"dp-sgd"}, configuration};
+  request.in_ledger = true;
+  FileOutlet outlet((flow.folder / "utility-graph.json").string(),
+                    (flow.folder / "utility-graph.certificate.json").string());
+  NF_TRY(const Released made, release_by(request, flow.ledger, outlet, [&](const CertifiedSpend&) -> Result<Draft> {
+           NF_TRY(const std::vector<UtilityCurve> curves, measured(flow, flow.examples, noise));
+           return document_draft(ReleaseKind::kUtilityGraph, training.name, as_document(curves), statement, flow.delta,
+                                 configuration, kDataDeclaration, NOISEFLOOR_VERSION);
+         }));
+  if (made.again && !flow.options.quiet) fmt::print(stderr, "the utility graph was drawn before: nothing was spent\n");
+  NF_TRY(const std::optional<Document> document, read_document(made.release.bytes));
+  return from_document(document->content);
 }
 
 Chart chart_of(const Flow& flow, const std::vector<UtilityCurve>& curves) {
@@ -164,16 +225,17 @@ Result<UtilityChoice> chosen(const Flow& flow, const std::vector<UtilityCurve>& 
 }
 
 Result<UtilityChoice> report_utility(Report& report, const Flow& flow) {
-  TrainingExamples proxy;
-  const TrainingExamples* examples = &flow.examples;
-  if (flow.goal.utility == UtilityData::kProxy) {
-    NF_TRY(proxy.train, read_examples_of(flow.file, *flow.goal.proxy, flow.threads));
-    examples = &proxy;
-  }
+  std::error_code ignored;  // what cannot be made is said when it is written to
+  std::filesystem::create_directories(flow.folder, ignored);
   std::vector<UtilityCurve> curves;
-  for (const ClipNorm clip : flow.goal.clip_norms) {
-    NF_TRY(UtilityCurve curve, measured(flow, *examples, clip));
-    curves.push_back(std::move(curve));
+  if (flow.goal.utility == UtilityData::kBudgeted) {
+    NF_TRY(curves, charged(flow));
+  } else if (flow.goal.utility == UtilityData::kProxy) {
+    TrainingExamples proxy;
+    NF_TRY(proxy.train, read_examples_of(flow.file, *flow.goal.proxy, flow.threads));
+    NF_TRY(curves, measured(flow, proxy, {}));
+  } else {
+    NF_TRY(curves, measured(flow, flow.examples, {}));
   }
   const std::string svg = (flow.folder / "utility-graph.svg").string();
   const std::string csv = (flow.folder / "utility-graph.csv").string();
@@ -244,6 +306,17 @@ Result<Epsilon> epsilon_of_phase(const Flow& flow, const UtilityChoice& choice, 
       std::min(left / static_cast<double>(flow.goal.phases - phase + 1), phase < flow.goal.phases ? usual : left));
 }
 
+// Up to the noise that the utility graph allows: the least that keeps ε with the file's own batch, which is the better model;
+// or, where that is too much or later phases are to have less, all of it, with the largest batch that keeps ε.
+Result<ExactPlan> exact_plan(const ExactQuestion& question, const UtilityChoice& choice, Rows batch,
+                             std::uint64_t phases) {
+  if (phases == 1) {
+    Result<ExactPlan> least = exact_for_size(question, batch);
+    if (least.has_value() && least.value().noise <= choice.noise) return least;
+  }
+  return exact_for_noise(question, choice.noise);
+}
+
 Result<std::string> set_aside(const Flow& flow, PlanFile& plan) {
   NF_TRY_VOID(ensure_budget(flow.ledger, flow.training().privacy));
   const std::string name =
@@ -308,7 +381,7 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
   NF_TRY_VOID(check(file, examples));
   const TrainingGoal& goal = *training.goal;
   const bool budgeted = goal.utility == UtilityData::kBudgeted;
-  const std::size_t uses = goal.phases + (budgeted ? goal.clip_norms.size() : 0);
+  const std::size_t uses = goal.phases + (budgeted ? 1 : 0);
   NF_TRY(const Delta delta,
          Delta::make(training.privacy.target_delta.value() / static_cast<double>(uses) * kRoundedDown));
   const Epsilon target = training.privacy.target_epsilon.value_or(training.privacy.epsilon);
@@ -340,10 +413,10 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
       .epochs = static_cast<double>(steps.value()) * sampler.rate().value(),
       .target = {training.privacy.adjacency, epsilon, delta},
       .draw = training.descent.sampler == SamplerKind::kFixedSize ? Draw::kFixedSize : Draw::kPoisson};
-  NF_TRY(const ExactPlan exact, exact_for_noise(question, choice.noise));
+  NF_TRY(const ExactPlan exact, exact_plan(question, choice, training.descent.batch_size, goal.phases));
   std::optional<ClosedFormPlan> closed;
   if (question.draw == Draw::kPoisson && training.privacy.adjacency == Adjacency::kAddRemove) {
-    auto made = closed_form_plan({rows, question.epochs, delta}, choice.noise);
+    auto made = closed_form_plan({rows, question.epochs, delta}, exact.noise);
     if (made.has_value()) closed = std::move(made).value();
   }
   NF_TRY(const Rows batch, Rows::make(exact.sizes.largest()));
@@ -352,7 +425,7 @@ Result<Report> plan_training(const PlanTrainingOptions& o) {
                 digest,
                 rows,
                 choice.clip,
-                choice.noise,
+                exact.noise,
                 batch,
                 rounds,
                 epsilon,

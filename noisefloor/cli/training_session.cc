@@ -96,11 +96,6 @@ class ProgressLine {
   double next_ = 0;
 };
 
-constexpr const char* kDataDeclaration =
-    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
-    "nothing was "
-    "fitted to the data before training; test and validation examples are taken as public";
-
 // --- Plans -----------------------------------------------------------------------------------------------------------------
 
 Json clip_json(const ClipRule::Kind& clip) {
@@ -119,6 +114,7 @@ std::string configuration_of(const TrainingSession& session, const RunRequest& r
   Json json{{"model", session.training().model.name},
             {"parameters", session.model->parameters()},
             {"rows", session.examples->train.rows},
+            {"sampler", descent.sampler == SamplerKind::kFixedSize ? "fixed-size" : "poisson"},
             {"batch_size", descent.batch_size.value()},
             {"steps", session.steps.value()},
             {"noise", request.noise.multiplier ? (descent.discrete_noise ? "discrete" : "gaussian") : "none"},
@@ -144,18 +140,6 @@ std::string configuration_of(const TrainingSession& session, const RunRequest& r
   }
   if (request.replay_seed) json["replay_seed"] = *request.replay_seed;
   return json.dump();
-}
-
-Result<void> prepare(const OutputFiles& files) {
-  std::error_code error;
-  if (std::filesystem::exists(files.model(), error)) {
-    return invalid_argument(fmt::format("{} is there already: give another --output, and another --key to train again",
-                                        noisefloor::shown(files.model())));
-  }
-  std::filesystem::create_directories(files.folder, error);
-  if (!error) return success();
-  return io_error(
-      fmt::format("the folder {} could not be made: {}", noisefloor::shown(files.folder.string()), error.message()));
 }
 
 Result<std::vector<float>> first_weights(const TrainingSession& session, BitStream& stream) {
@@ -200,41 +184,75 @@ bool stop_was_asked() { return stop_asked; }
 
 Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples, std::size_t threads) {
   NF_TRY(std::unique_ptr<TrainableModel> model, bind_model(file.training, examples.train, threads));
-  NF_TRY(BatchSampler sampler, sampler_of(file.training, examples.train.rows));
+  Result<BatchSampler> made = sampler_of(file.training, examples.train.rows);
+  if (!made.has_value()) {
+    const Error& error = made.error();
+    return Error{error.code, fmt::format("{}:{}: {}", file.location, file.training.descent.batch_line, error.message)};
+  }
+  BatchSampler sampler = std::move(made).value();
   NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
   return TrainingSession{&file, &examples, std::move(model), std::move(sampler), steps};
 }
 
+namespace {
+
+TrainingPlan plan_of(const TrainingSession& session, const RunRequest& request) {
+  return {session.training().name,
+          session.steps,
+          request.delta,
+          PrivacyUnit::kRow,
+          session.training().privacy.budget,
+          request.key,
+          configuration_of(session, request),
+          NOISEFLOOR_VERSION,
+          request.from,
+          request.item,
+          kDataDeclaration};
+}
+
+// What people see of a run while it goes on.
+class Watch {
+ public:
+  Watch(TrainingSession& session, const RunRequest& request, const DpSgd& sgd, std::optional<Dataset> watched)
+      : session_(&session), sgd_(&sgd), line_(request.title, request.quiet), watched_(std::move(watched)) {}
+
+  Result<void> write_to(const std::string& path) {
+    metrics_.open(path, std::ios::app);
+    if (metrics_) return success();
+    return io_error(fmt::format("{} could not be written", noisefloor::shown(path)));
+  }
+  void show(const TrainingProgress& progress) {
+    last_ = progress;
+    PublicLoss loss;
+    if (watched_) loss = session_->model->quality(sgd_->result(), *watched_).loss;
+    line_.show(progress, loss);
+    if (metrics_.is_open()) metrics_ << as_json(progress, loss).dump() << std::endl;  // NOLINT: flushed, to be followed
+  }
+  [[nodiscard]] const TrainingProgress& last() const { return last_; }
+
+ private:
+  TrainingSession* session_;
+  const DpSgd* sgd_;
+  ProgressLine line_;
+  std::optional<Dataset> watched_;
+  std::ofstream metrics_;
+  TrainingProgress last_;
+};
+
+}  // namespace
+
 Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger) {
-  const Training& training = session.training();
   NF_TRY(Descent descent, begin_descent(session, request));
   auto& [secure, replay, sgd] = descent;
-  NF_TRY_VOID(prepare(request.files));
-  std::ofstream metrics(request.files.metrics(), std::ios::app);
-  if (!metrics) return io_error(fmt::format("{} could not be written", noisefloor::shown(request.files.metrics())));
+  FileOutlet outlet(request.files.model(), request.files.certificate());
+  NF_TRY_VOID(outlet.prepare());
+  NF_TRY(std::optional<Dataset> watched, watched_of(*session.examples));
+  Watch watch(session, request, sgd, std::move(watched));
+  NF_TRY_VOID(watch.write_to(request.files.metrics()));
 
-  TrainingPlan plan{training.name,
-                    session.steps,
-                    request.delta,
-                    PrivacyUnit::kRow,
-                    training.privacy.budget,
-                    request.key,
-                    configuration_of(session, request),
-                    NOISEFLOOR_VERSION,
-                    request.from,
-                    request.item,
-                    kDataDeclaration};
-  ProgressLine line(request.title, request.quiet);
-  TrainingProgress last;
+  const TrainingPlan plan = plan_of(session, request);
   TrainingHooks hooks;
-  NF_TRY(const std::optional<Dataset> watched, watched_of(*session.examples));
-  hooks.progress = [&](const TrainingProgress& progress) {
-    last = progress;
-    PublicLoss loss;
-    if (watched) loss = session.model->quality(sgd.result(), *watched).loss;
-    line.show(progress, loss);
-    metrics << as_json(progress, loss).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
-  };
+  hooks.progress = [&](const TrainingProgress& progress) { watch.show(progress); };
   hooks.stop = [] { return stop_asked.load(); };
   if (request.workers != nullptr) {
     hooks.begin = [&] { return request.workers->begin(); };
@@ -248,21 +266,45 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
       if (!written.has_value()) fmt::print(stderr, "warning: no checkpoint: {}\n", written.error().message);
     };
   }
-  const Publish publish = [&](const TrainedModel& model) -> Result<void> {
-    NF_TRY_VOID(write_file(request.files.model(), model.bytes));
-    return write_file(request.files.certificate(), model.signed_certificate);
-  };
   const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
-  std::optional<TrainedModel> model;
-  if (replay) {
-    NF_TRY(model, train_without_privacy(plan, sgd, *replay, names, hooks, publish));
-  } else {
-    NF_TRY(model, train_privately(plan, sgd, secure, *ledger, names, hooks, publish));
-  }
-  // What is finished needs none.
+  Result<Released> trained = replay ? train_without_privacy(plan, sgd, *replay, names, hooks, outlet)
+                                    : train_privately(plan, sgd, secure, *ledger, names, hooks, outlet);
   std::error_code ignored;
-  if (sgd.steps() == session.steps.value()) std::filesystem::remove(request.files.checkpoint(), ignored);
-  return RunResult{*std::move(model), sgd.result(), last.seconds, last.examples_per_second};
+  if (!trained.has_value()) {
+    Error error = std::move(trained).error();
+    if (sgd.steps() == 0 && std::filesystem::exists(request.files.checkpoint(), ignored)) {
+      error.message += fmt::format(". A run that was cut short left a checkpoint: go on from it with --resume {}",
+                                   noisefloor::shown(request.files.checkpoint()));
+    }
+    return error;
+  }
+  Released made = std::move(trained).value();
+  NF_TRY(const TensorFile file, parse_safetensors(made.release.bytes));
+  NF_TRY(std::vector<float> weights, session.model->take_weights(file));
+  // What is finished needs none.
+  if (made.release.certificate.steps == session.steps.value()) {
+    std::filesystem::remove(request.files.checkpoint(), ignored);
+  }
+  return RunResult{std::move(made.release), made.again, std::move(weights), watch.last().seconds,
+                   watch.last().examples_per_second};
+}
+
+Result<DpEvent> event_of(TrainingSession& session, const RunRequest& request) {
+  NF_TRY(const Descent descent, begin_descent(session, request));
+  return descent.sgd.event(session.steps);
+}
+
+Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request) {
+  NF_TRY(Descent descent, begin_descent(session, request));
+  Watch watch(session, request, descent.sgd, {});
+  TrainingHooks hooks;
+  hooks.progress = [&](const TrainingProgress& progress) { watch.show(progress); };
+  hooks.stop = [] { return stop_asked.load(); };
+  auto& [secure, replay, sgd] = descent;
+  const TrainingPlan plan = plan_of(session, request);
+  NF_TRY_VOID(replay ? descend_as_part(plan, sgd, *replay, hooks) : descend_as_part(plan, sgd, secure, hooks));
+  if (stop_asked) return invalid_argument("stopped before its end: what was paid for it stays spent");
+  return sgd.result();
 }
 
 Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request) {

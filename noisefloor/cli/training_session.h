@@ -19,6 +19,12 @@
 
 namespace noisefloor::cli {
 
+// For certificates: what a training takes as public of its data.
+inline constexpr const char* kDataDeclaration =
+    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
+    "nothing "
+    "was fitted to the data before training; test and validation examples are taken as public";
+
 struct TrainingSession {
   const TrainingFile* file;
   const TrainingExamples* examples;
@@ -57,7 +63,8 @@ struct RunRequest {
 };
 
 struct RunResult {
-  TrainedModel model;
+  Sealed model;
+  bool again = false;  // made before, under the same key
   std::vector<float> weights;
   double seconds = 0;
   double examples_per_second = 0;
@@ -66,6 +73,11 @@ struct RunResult {
 // Everything that can be found out before anything is spent, then the run. `ledger` is needed unless it is repeatable or
 // without noise. The first Ctrl-C ends it after the present step, with the model so far.
 [[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger);
+
+// What the steps of a run cost.
+[[nodiscard]] Result<DpEvent> event_of(TrainingSession& session, const RunRequest& request);
+// The weights after the steps of a run that is part of another release, or that is not private. Nothing is written.
+[[nodiscard]] Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request);
 
 // What another worker than the first does: takes part in the steps, and writes and spends nothing. Returns how many there were.
 [[nodiscard]] Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request);

@@ -27,11 +27,6 @@ std::string one_line(const std::string& path, const Finding& finding) {
                      finding.remedy);
 }
 
-Result<Alphabet> alphabet_of(const TextFormat& format) {
-  if (!format.alphabet) return Alphabet::bytes();
-  return Alphabet::of(format.characters, format.replacement);
-}
-
 // The characters of a file are those of its first line.
 Result<void> read_alphabet(TrainingFile& file) {
   auto* format = std::get_if<TextFormat>(&file.training.data.format);
@@ -40,6 +35,12 @@ Result<void> read_alphabet(TrainingFile& file) {
   format->characters = text.substr(0, text.find('\n'));
   NF_TRY_VOID(alphabet_of(*format));
   return success();
+}
+
+Result<Dataset> read_sequences(const std::string& path, const TextFormat& format) {
+  NF_TRY(const Alphabet alphabet, alphabet_of(format));
+  NF_TRY(const Sequences sequences, noisefloor::read_text(path, alphabet, format.length));
+  return as_dataset(sequences);
 }
 
 Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files) {
@@ -52,11 +53,7 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
           },
           [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
           [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); },
-          [&](const TextFormat& format) -> Result<Dataset> {
-            NF_TRY(const Alphabet alphabet, alphabet_of(format));
-            NF_TRY(const Sequences sequences, noisefloor::read_text(single(), alphabet, format.length));
-            return as_dataset(sequences);
-          }},
+          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format); }},
       file.training.data.format);
 }
 
@@ -87,6 +84,11 @@ Result<lanes::Program> build_network(const Training& training, const Dataset& da
 
 }  // namespace
 
+Result<Alphabet> alphabet_of(const TextFormat& format) {
+  if (!format.alphabet) return Alphabet::bytes();
+  return Alphabet::of(format.characters, format.replacement);
+}
+
 std::string TrainingFile::resolve(const std::string& path) const {
   return (std::filesystem::path(folder) / path).string();
 }
@@ -105,7 +107,8 @@ Result<TrainingFile> read_training_file(const std::string& path) {
     return invalid_argument((errors.empty() ? path + ": cannot be read" : errors.front()) + more);
   }
   if (read.training->model.torch) NF_TRY_VOID(require_torch(fmt::format("the model of {}", noisefloor::shown(path))));
-  TrainingFile file{*std::move(read.training), std::filesystem::path(path).parent_path().string(), std::move(warnings)};
+  TrainingFile file{*std::move(read.training), std::filesystem::path(path).parent_path().string(), std::move(warnings),
+                    path};
   NF_TRY_VOID(read_alphabet(file));
   return file;
 }
@@ -152,11 +155,7 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
                               return read_csv(path, schema, table.format);
                             },
                             [&](const LibsvmOptions& options) { return read_libsvm(path, options); },
-                            [](const TextFormat&) -> Result<Dataset> {
-                              return invalid_argument(
-                                  "a text has no rows to predict: `noisefloor evaluate` says how well its next "
-                                  "characters are");
-                            }},
+                            [&](const TextFormat& format) { return read_sequences(path, format); }},
                  training.data.format),
       threads);
 }
@@ -164,12 +163,15 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
 Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, const Dataset& data, std::size_t threads) {
   if (training.model.torch) {
     NF_TRY(const TorchBackend* backend, require_torch("this model"));
-    std::int32_t tokens = 0;
+    TorchWish wish{.threads = threads,
+                   .memory_limit = static_cast<std::int64_t>(training.descent.memory_limit_mb) << 20,
+                   .augmentation = training.descent.augmentation,
+                   .cuda = training.descent.cuda};
     if (const auto* text = std::get_if<TextFormat>(&training.data.format)) {
       NF_TRY(const Alphabet alphabet, alphabet_of(*text));
-      tokens = alphabet.size();
+      wish.tokens = alphabet.size();
     }
-    return backend->make_model(*training.model.torch, data, tokens, threads);
+    return backend->make_model(*training.model.torch, data, wish);
   }
   NF_TRY(lanes::Program program, build_network(training, data));
   NF_TRY(std::unique_ptr<LanesSource> source,

@@ -11,6 +11,7 @@
 #include "noisefloor/config/training.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
+#include "noisefloor/table/text_tokens.h"
 
 namespace noisefloor::cli {
 
@@ -20,12 +21,16 @@ struct TrainingFile {
   Training training;
   std::string folder;                 // that its paths are relative to
   std::vector<std::string> warnings;  // one line each
+  std::string location;               // its own path
 
   [[nodiscard]] std::string resolve(const std::string& path) const;
 };
 
 // Errors of the file are one line: the first of them, with its place.
 [[nodiscard]] Result<TrainingFile> read_training_file(const std::string& path);
+
+// What its texts are made of, after the file was read.
+[[nodiscard]] Result<Alphabet> alphabet_of(const TextFormat& format);
 
 struct TrainingExamples {
   Dataset train;

@@ -28,7 +28,9 @@ constexpr double kLargeDelta = 1e-3;
 enum class NoiseKind : std::uint8_t { kGaussian, kDiscrete, kNone };
 enum class Clipping : std::uint8_t { kFlat, kPerLayer, kAutomatic, kAdaptive };
 
+constexpr Names<bool, 2> kDevices{{{"cpu", false}, {"cuda", true}}};
 constexpr std::size_t kMaxCopies = 64;
+constexpr std::size_t kMaxMemory = std::size_t{1} << 24;  // 16 TB, in MB
 constexpr std::size_t kMaxShift = 64;
 
 constexpr Names<NoiseKind, 3> kNoiseKinds{
@@ -92,6 +94,8 @@ class DescentReader {
     read_optimizer();
     read_learning_rate();
     reader_.number("averaging", averaging_, kBelowOne);
+    reader_.size("memory_limit", 1, kMaxMemory, memory_limit_);
+    reader_.choice("device", kDevices, cuda_);
     read_augmentation();
     reader_.elsewhere("epsilon", "noise is calibrated to target_epsilon: did you mean that?");
     reader_.elsewhere("delta", "delta stands in [budget]; what this training takes of it is target_delta");
@@ -110,6 +114,16 @@ class DescentReader {
       const Place place = copies_.stated() ? copies_.place : shift_.stated() ? shift_.place : mirror_.place;
       reader_.error("model_does_not_fit", place, "copies, shift and mirror change images, and the model reads none",
                     "leave them out, or take a model of images");
+    }
+    if (model.good && !model.model.torch) {
+      if (memory_limit_.stated()) {
+        reader_.error("key_not_used", memory_limit_.place, "memory_limit is for models that need libtorch",
+                      "leave it out: others take a few MB, whatever the batch");
+      }
+      if (cuda_.stated()) {
+        reader_.error("key_not_used", cuda_.place, "device is for models that need libtorch",
+                      "leave it out: others run on the cores of the processor");
+      }
     }
     // Of a network for torch only the built one knows its layers with parameters.
     if (!model.good || !clip_norms_.has() || model.model.torch) return;
@@ -158,6 +172,7 @@ class DescentReader {
   [[nodiscard]] TrainingDescent descent() const {
     return {.sampler = sampler_.value.value_or(SamplerKind::kPoisson),
             .batch_size = *batch_size_,
+            .batch_line = batch_size_.place.line,
             .steps = steps_.value,
             .epochs = epochs_.value.value_or(0),
             .clip = clip(),
@@ -166,7 +181,9 @@ class DescentReader {
             .optimizer = optimizer_,
             .learning_rate = learning_rate_,
             .averaging = averaging_.value.value_or(0),
-            .augmentation = {copies_.value.value_or(1), shift_.value.value_or(0), mirror_.value.value_or(false)}};
+            .augmentation = {copies_.value.value_or(1), shift_.value.value_or(0), mirror_.value.value_or(false)},
+            .cuda = cuda_.value.value_or(false),
+            .memory_limit_mb = memory_limit_.value.value_or(kUsualMemoryMb)};
   }
 
  private:
@@ -325,10 +342,6 @@ class DescentReader {
     reader_.size("copies", 1, kMaxCopies, copies_);
     reader_.size("shift", 0, kMaxShift, shift_);
     reader_.flag("mirror", mirror_);
-    if (copies_.has() && *copies_ > 1 && noise_.value == NoiseKind::kDiscrete) {
-      reader_.error("conflicting_keys", copies_.place, "discrete noise rounds gradients of one copy of an example",
-                    R"(copies = 1, or noise = "gaussian")");
-    }
   }
 
   [[nodiscard]] std::optional<ClipRule::Kind> clip() const {
@@ -362,6 +375,8 @@ class DescentReader {
   Located<std::size_t> copies_;
   Located<std::size_t> shift_;
   Located<bool> mirror_;
+  Located<std::size_t> memory_limit_;
+  Located<bool> cuda_;
 };
 
 std::optional<Training> read_document(const toml::table& document, Findings& findings) {

@@ -80,10 +80,13 @@ struct TrainingPrivacy {
   bool private_training = true;                     // false: noise = "none", for comparison only
 };
 
+inline constexpr std::size_t kUsualMemoryMb = 1024;
+
 struct TrainingDescent {
   SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
   Rows batch_size;
-  std::optional<Steps> steps;  // or
+  std::uint32_t batch_line = 0;  // where it stands
+  std::optional<Steps> steps;    // or
   double epochs = 0;
   // GroupClip holds one norm here, which is every layer's, unless one was given for each layer with parameters. Nothing:
   // no clipping, in a training that is not private.
@@ -93,7 +96,9 @@ struct TrainingDescent {
   Optimizer::Options optimizer;
   LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
   double averaging = 0;
-  Augmentation augmentation;  // of images
+  Augmentation augmentation;                     // of images
+  bool cuda = false;                             // of a network for torch: on a GPU
+  std::size_t memory_limit_mb = kUsualMemoryMb;  // for the examples that are at work at once; of a network for torch
 };
 
 // What a utility graph may look at (plan/utility_graph.h), which is for the owner of the data to say.

@@ -48,6 +48,7 @@ enum class LayerType : std::uint8_t {
   kLayerNorm,
   kDropout,
   kFlatten,
+  kBatchNorm,  // known, and refused
   // With torch only:
   kConv1d,
   kEmbedding,
@@ -61,7 +62,7 @@ enum class LayerType : std::uint8_t {
   kLogits,
   kResidual
 };
-constexpr Names<LayerType, 22> kLayerTypes{{{"conv2d", LayerType::kConv2d},
+constexpr Names<LayerType, 23> kLayerTypes{{{"conv2d", LayerType::kConv2d},
                                             {"linear", LayerType::kLinear},
                                             {"max_pool", LayerType::kMaxPool},
                                             {"average_pool", LayerType::kAveragePool},
@@ -72,6 +73,7 @@ constexpr Names<LayerType, 22> kLayerTypes{{{"conv2d", LayerType::kConv2d},
                                             {"layer_norm", LayerType::kLayerNorm},
                                             {"dropout", LayerType::kDropout},
                                             {"flatten", LayerType::kFlatten},
+                                            {"batch_norm", LayerType::kBatchNorm},
                                             {"conv1d", LayerType::kConv1d},
                                             {"embedding", LayerType::kEmbedding},
                                             {"positions", LayerType::kPositions},
@@ -184,6 +186,11 @@ void read_keys(SectionReader& reader, LayerKeys& keys) {
   using T = LayerType;
   reader.choice("type", kLayerTypes, keys.type);
   reader.require("type", keys.type, R"(add type = "linear", or another)");
+  if (keys.type.has() && *keys.type == T::kBatchNorm) {
+    reader.error("mixes_examples", keys.type.place,
+                 "batch normalization mixes the examples of a batch: nothing bounds the effect of one",
+                 R"(type = "group_norm" with groups = 4, or what divides the channels; or "layer_norm")");
+  }
   const auto type = selector("type", kLayerTypes, keys.type);
   const auto is = [&](std::initializer_list<T> types) {
     return keys.type.has() && std::find(types.begin(), types.end(), *keys.type) != types.end();
@@ -258,6 +265,7 @@ TorchLayer layer_of(const LayerKeys& keys) {
     case LayerType::kDropout:
       return plain(Dropout{static_cast<float>(keys.rate.value.value_or(0))});
     case LayerType::kFlatten:
+    case LayerType::kBatchNorm:
       return plain(Flatten{});
     case LayerType::kConv1d:
       return {Conv1dLayer{outputs, kernel.front(), stride, padding, bias}};
@@ -432,7 +440,7 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
     if (kind.value == value) section.model.name = name;
   }
   section.model.start_from = start_from.value;
-  section.images = data.kind == DataKind::kIdx && !section.model.scattering && !section.model.torch;
+  section.images = data.kind == DataKind::kIdx && !section.model.scattering;
   section.good = list.good && reader.good();
   return section;
 }

@@ -392,6 +392,12 @@ TEST(TrainingText, LayersOfTorchMakeANetworkForTorch) {
   EXPECT_EQ(good(training("kind = \"dp-cnn\"", "kind = \"alexnet\"")).model.torch.value().layers.size(), 19U);
 }
 
+TEST(TrainingErrors, BatchNormIsRefusedWithItsReplacement) {
+  const std::string text =
+      kTop + kImages + replaced(kLayers, "type = \"group_norm\"\ngroups = 4", "type = \"batch_norm\"") + kTraining;
+  expect_error(text, "mixes_examples", "batch_norm", "mixes the examples");
+}
+
 TEST(TrainingErrors, OfTextsAndNetworksForTorch) {
   const std::string model = "[model]\nkind = \"transformer\"\nwidth = 32\n";
   const auto wrong = [&](const std::string& from, const std::string& to) {
@@ -454,7 +460,20 @@ TEST(TrainingText, CopiesOfImages) {
   expect_error(kTop + kSparse + kMlp + kTraining + "shift = 1\n", "model_does_not_fit", "shift", "images");
   expect_error(replaced(and_training("copies = 2"), "\"dp-cnn\"", "\"scattering-linear\""), "model_does_not_fit",
                "copies", "images");
-  expect_error(and_training("noise = \"discrete\"\ncopies = 2"), "conflicting_keys", "copies", "discrete");
+  EXPECT_EQ(good(and_training("noise = \"discrete\"\ncopies = 2")).descent.augmentation.copies, 2U);
+  EXPECT_EQ(good(replaced(and_training("copies = 2"), "\"dp-cnn\"", "\"alexnet\"")).descent.augmentation.copies, 2U);
+}
+
+TEST(TrainingText, TorchHasALimitOfMemory) {
+  const std::string alexnet = replaced(kFashion, "\"dp-cnn\"", "\"alexnet\"");
+  EXPECT_EQ(good(alexnet).descent.memory_limit_mb, 1024U);
+  EXPECT_EQ(good(alexnet + "memory_limit = 300\n").descent.memory_limit_mb, 300U);
+  expect_error(alexnet + "memory_limit = 0\n", "out_of_range", "memory_limit", "0");
+  expect_error(and_training("memory_limit = 300"), "key_not_used", "memory_limit", "libtorch");
+  EXPECT_FALSE(good(alexnet).descent.cuda);
+  EXPECT_TRUE(good(alexnet + "device = \"cuda\"\n").descent.cuda);
+  expect_error(alexnet + "device = \"gpu\"\n", "unknown_value", "device", "gpu");
+  expect_error(and_training("device = \"cpu\""), "key_not_used", "device", "libtorch");
 }
 
 TEST(TrainingText, ATrainingMayTakeAPartOfDelta) {

@@ -51,13 +51,16 @@ Worker::Worker(const Program& program)
       sums_(zeros(program.own_size())),
       lane_(zeros((2 * program.groups() + 1) * program.lanes())),
       rows_(program.operations().size()) {
+  std::size_t most_inputs = 0;
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     const Operation& operation = program.operations()[i];
     if (!std::holds_alternative<Linear>(operation.layer)) continue;
+    most_inputs = std::max(most_inputs, program.tensors()[operation.in].shape.size());
     rows_[i].inputs.resize(kRows * program.tensors()[operation.in].shape.size());
     rows_[i].gradients.resize(kRows * program.tensors()[operation.out].shape.size());
     rows_[i].sum.resize(operation.weight_count);
   }
+  if (program.copies() > 1) over_copies_.reset(zeros(most_inputs * lanes_));
 }
 
 void Worker::load(std::span<const float* const> examples) {
@@ -264,6 +267,11 @@ void Worker::each_gradient(float* factors, Visit visit) {
     const std::size_t inputs = program_->tensors()[operation.in].shape.size();
     const std::size_t outputs = program_->tensors()[operation.out].shape.size();
     for (std::size_t o = 0; o < outputs; ++o) {
+      if (program_->copies() > 1) {
+        for (std::size_t lane = 0; lane < lanes_; ++lane) gradients[lane] = factor[lane] == 0.0F ? 0.0F : 1.0F;
+        visit(sum_over_copies(operation, o, factor), gradients.data(), inputs, operation.weights + o * inputs);
+        continue;
+      }
       const float* out = gradient(operation.out) + o * lanes_;
       for (std::size_t lane = 0; lane < lanes_; ++lane) {
         gradients[lane] = factor[lane] == 0.0F ? 0.0F : factor[lane] * out[lane];
@@ -273,12 +281,28 @@ void Worker::each_gradient(float* factors, Visit visit) {
   }
 }
 
+const float* Worker::sum_over_copies(const Operation& operation, std::size_t output, const float* factor) {
+  const std::size_t inputs = program_->tensors()[operation.in].shape.size();
+  const std::size_t copies = program_->copies();
+  float* sum = over_copies_.get();
+  std::fill_n(sum, inputs * lanes_, 0.0F);
+  for (std::size_t copy = 0; copy < copies; ++copy) {
+    const float* out = gradient(operation.out) + (output * copies + copy) * lanes_;
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const float* in = value(operation.in) + (i * copies + copy) * lanes_;
+      for (std::size_t lane = 0; lane < lanes_; ++lane) {
+        sum[i * lanes_ + lane] += factor[lane] * out[lane] * in[lane];
+      }
+    }
+  }
+  return sum;
+}
+
 void Worker::add_on_grid(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
                          const Weigh& weigh, const RandomWords& random, const StepGrid& grid,
                          std::span<std::int64_t> sums) {
   expect_block(block, {});
   NF_CHECK(sums.size() == program_->parameters(), "one number for each parameter");
-  NF_CHECK(program_->copies() == 1, "one copy of each example");
   float* factors = weighed(weights, parameters, block, weigh, random, {});
   const double per_unit = 1 / grid.step;
   std::array<double, kMostLanes> squares{};

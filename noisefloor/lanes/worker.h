@@ -82,6 +82,9 @@ class Worker {
   // its part of the gradient of parameter first + i.
   template <class Visit>
   void each_gradient(float* factors, Visit visit);
+  // The weighted gradient of one output of a Linear layer, [input][lane], where an example has several copies. It means
+  // nothing in lanes whose factor is 0.
+  const float* sum_over_copies(const Operation& operation, std::size_t output, const float* factor);
   void expect_block(const Block& block, std::span<float> losses) const;
   void load(std::span<const float* const> examples);
   void forward(const PackedWeights& weights, std::span<const float> parameters, const RandomWords* random);
@@ -116,6 +119,7 @@ class Worker {
   Memory lane_;             // a few vectors: norms and factors of each group, losses
   std::vector<Rows> rows_;  // one for each operation; those of Linear layers are used
   std::vector<std::uint32_t> words_;
+  Memory over_copies_;  // of sum_over_copies
 };
 
 }  // namespace noisefloor::lanes

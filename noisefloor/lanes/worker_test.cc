@@ -397,9 +397,14 @@ TEST_P(LanesTest, ExamplesDoNotTouchEachOther) {
 
 // Each example is rounded by itself, and the sum is exact: in one block or in blocks of one, in any lane.
 TEST_P(LanesTest, SumsOnAGridAreThoseOfSingleExamples) {
-  if (network_.copies > 1) GTEST_SKIP() << "copies have no grid";
+  // Copies are added up in another order, which may round to the step beside it.
+  const auto expect_equal = [&](const std::vector<std::int64_t>& found, const std::vector<std::int64_t>& wanted) {
+    const std::int64_t tolerance = network_.copies > 1 ? static_cast<std::int64_t>(program_.lanes()) : 0;
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_LE(std::abs(found[i] - wanted[i]), tolerance) << i;
+  };
   const std::size_t most = program_.lanes();
   const StepGrid grid{.step = 0x1p-20, .bound = 0x1p40};
+  const double margin = network_.copies > 1 ? 1e-5 : 1e-9;
   const Weigh weigh = [&](std::span<const float>, std::span<float> factors) {
     for (std::size_t i = 0; i < factors.size(); ++i) factors[i] = 0.25F + static_cast<float>(i % most) / 8;
   };
@@ -423,14 +428,14 @@ TEST_P(LanesTest, SumsOnAGridAreThoseOfSingleExamples) {
   }
   std::vector<std::int64_t> sums(program_.parameters());
   add_on_grid(most, weigh, grid, sums);
-  EXPECT_EQ(sums, expected);
+  expect_equal(sums, expected);
   // Whoever is too long is left out, and nobody else.
   std::vector<std::int64_t> shorter(program_.parameters());
-  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 - 1e-9)}, shorter);
-  EXPECT_NE(shorter, expected);
+  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 - margin)}, shorter);
+  EXPECT_NE(shorter, sums);
   std::vector<std::int64_t> all(program_.parameters());
-  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 + 1e-9)}, all);
-  EXPECT_EQ(all, expected);
+  add_on_grid(most, weigh, {grid.step, std::sqrt(largest) * (1 + margin)}, all);
+  EXPECT_EQ(all, sums);
   // Even one whose gradient is no number.
   std::vector<std::int64_t> others(program_.parameters());
   features_[0] = std::numeric_limits<float>::quiet_NaN();
@@ -438,7 +443,8 @@ TEST_P(LanesTest, SumsOnAGridAreThoseOfSingleExamples) {
   add(most, only(1));
   const std::vector<float> one = drain();
   for (std::size_t i = 0; i < one.size(); ++i) {
-    ASSERT_EQ(static_cast<double>(others[i]), std::nearbyint(static_cast<double>(one[i]) / grid.step));
+    const double wanted = std::nearbyint(static_cast<double>(one[i]) / grid.step);
+    ASSERT_LE(std::abs(static_cast<double>(others[i]) - wanted), network_.copies > 1 ? 1 : 0);
   }
 }
 

@@ -35,6 +35,12 @@ Result<Noise> calibrate(L1Sensitivity sensitivity, Epsilon epsilon, AboveThresho
 
 }  // namespace
 
+Result<DpStatement> above_threshold_statement(const Sensitivity& sensitivity, Epsilon epsilon) {
+  NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.value()));
+  return DpStatement{sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,
+                     EpsilonDeltaEvent{loss, Delta::of(0)}};
+}
+
 template <RandomSource Source>
 Result<AboveThreshold<Source>> AboveThreshold<Source>::create(const Sensitivity& sensitivity, Epsilon epsilon,
                                                               AboveThresholdOptions options, Source& source) {
@@ -51,9 +57,7 @@ Result<AboveThreshold<Source>> AboveThreshold<Source>::create(const Sensitivity&
                     epsilon.value(), options.max_above, noise.error().message));
   }
   const auto& [lattice, threshold_noise, answer_noise] = noise.value();
-  NF_TRY(const PrivacyLoss loss, PrivacyLoss::make(epsilon.value()));
-  DpStatement statement{sensitivity.neighbours.adjacency, sensitivity.neighbours.unit,
-                        EpsilonDeltaEvent{loss, Delta::of(0)}};
+  NF_TRY(DpStatement statement, above_threshold_statement(sensitivity, epsilon));
   if constexpr (std::same_as<Source, ReplayRandom>) statement = mark_as_replayed(std::move(statement));
   const Int128 noised = saturating_add(lattice.nearest(options.threshold), threshold_noise.sample(source));
   return AboveThreshold(source, lattice, noised, answer_noise, options.max_above, std::move(statement));

@@ -26,6 +26,9 @@ struct AboveThresholdOptions {
   bool monotonic = false;
 };
 
+// What all replies of one AboveThreshold cost, which is known before it is created.
+[[nodiscard]] Result<DpStatement> above_threshold_statement(const Sensitivity& sensitivity, Epsilon epsilon);
+
 template <RandomSource Source>
 class AboveThreshold {
  public:

@@ -55,12 +55,14 @@ class SelectionMechanism {
                                                                               std::size_t count, Source& source) const {
     NF_TRY(std::vector<std::size_t> chosen, choose_top(scores, count, source));
     NF_TRY(const Steps steps, Steps::make(count));
-    return Release<Source, std::vector<std::size_t>>(
-        std::move(chosen),
-        DpStatement{statement_.adjacency, statement_.unit, SelfComposedEvent{steps, statement_.event}});
+    return Release<Source, std::vector<std::size_t>>(std::move(chosen), statement_of_top(steps));
   }
 
   [[nodiscard]] const DpStatement& statement() const { return statement_; }
+  // Of so many choices by release_top.
+  [[nodiscard]] DpStatement statement_of_top(Steps choices) const {
+    return {statement_.adjacency, statement_.unit, SelfComposedEvent{choices, statement_.event}};
+  }
 
   // The exact probability with which each candidate is chosen, up to rounding of doubles. For the exponential rule
   // only: it is for planning with made-up scores; on private scores it would be a leak.

@@ -37,13 +37,25 @@ Json curve_json(const Certificate& certificate) {
 
 Json not_covered(const Certificate& certificate) {
   Json list = Json::array();
-  if (!contains<DiscreteGaussianEvent>(certificate.statement.event)) {
+  if (contains<GaussianEvent>(certificate.statement.event)) {
     list.push_back("noise and sums are floating-point numbers, whose last bits the accounting does not see");
   }
-  list.push_back("choices that were made by looking at other runs on the same data, unless they were charged");
-  list.push_back("who may see the data, or the intermediate models, while the model is trained");
+  list.push_back("choices that were made by looking at other results on the same data, unless they were charged");
+  list.push_back("who may see the data, or anything in between, while it is made");
   list.push_back("what can be learned about a person from everyone else's data");
   return list;
+}
+
+const char* digested_as(ReleaseKind kind) {
+  return kind == ReleaseKind::kModel ? "BLAKE2b-256 of the tensors as safetensors, without metadata"
+                                     : "BLAKE2b-256 of the document as JSON without spaces, without its certificate";
+}
+
+Result<ReleaseKind> parse_kind(const std::string& text) {
+  for (const ReleaseKind kind : {ReleaseKind::kModel, ReleaseKind::kAnswer, ReleaseKind::kUtilityGraph}) {
+    if (name_of(kind) == text) return kind;
+  }
+  return input_data_error("the certificate is about a thing that is not known here");
 }
 
 // Everything but the signature.
@@ -55,15 +67,16 @@ Json body_of(const Certificate& certificate) {
             {"delta", certificate.delta.value()},
             {"epsilon_at_other_deltas", curve_json(certificate)},
             {"statement", Json::parse(to_json(certificate.statement))},
-            {"steps", certificate.steps},
             {"configuration", Json::parse(certificate.configuration.empty() ? "{}" : certificate.configuration)},
             {"data", certificate.data},
             {"random", certificate.replayed ? "repeatable" : "secure"},
             {"released",
-             {{"digest", to_hex(certificate.weights)},
-              {"of", "BLAKE2b-256 of the tensors as safetensors, without metadata"}}},
+             {{"what", name_of(certificate.kind)},
+              {"digest", to_hex(certificate.released)},
+              {"of", digested_as(certificate.kind)}}},
             {"accountant", "certified privacy-loss bounds, noisefloor " + certificate.program_version},
             {"program", certificate.program_version}};
+  if (certificate.kind == ReleaseKind::kModel) json["steps"] = certificate.steps;
   if (certificate.spend) {
     json["ledger"] = {{"id", to_hex(certificate.spend->ledger)},
                       {"budget", certificate.spend->budget},
@@ -85,17 +98,19 @@ Result<Bytes> bytes_of(const Json& json, const char* key) {
 Result<Certificate> read(const Json& json) {
   NF_TRY(DpStatement statement, parse_statement(json.at("statement").dump()));
   NF_TRY(const Delta delta, Delta::make(json.at("delta").get<double>()));
-  NF_TRY(const Digest weights, bytes_of<Digest>(json.at("released"), "digest"));
-  Certificate certificate{json.at("name").get<std::string>(),
+  NF_TRY(const ReleaseKind kind, parse_kind(json.at("released").at("what").get<std::string>()));
+  NF_TRY(const Digest released, bytes_of<Digest>(json.at("released"), "digest"));
+  Certificate certificate{kind,
+                          json.at("name").get<std::string>(),
                           std::move(statement),
                           delta,
                           {number_of(json.at("epsilon").at("lower")), number_of(json.at("epsilon").at("upper"))},
                           {},
-                          json.at("steps").get<std::uint64_t>(),
+                          kind == ReleaseKind::kModel ? json.at("steps").get<std::uint64_t>() : 0,
                           json.at("random") == "repeatable",
                           json.at("configuration").dump(),
                           json.at("data").get<std::string>(),
-                          weights,
+                          released,
                           json.at("program").get<std::string>(),
                           {}};
   for (const Json& point : json.at("epsilon_at_other_deltas")) {
@@ -133,6 +148,18 @@ Result<void> expect_true(const Certificate& certificate) {
 
 }  // namespace
 
+std::string_view name_of(ReleaseKind kind) {
+  switch (kind) {
+    case ReleaseKind::kModel:
+      return "model";
+    case ReleaseKind::kAnswer:
+      return "answer";
+    case ReleaseKind::kUtilityGraph:
+      break;
+  }
+  return "utility graph";
+}
+
 Result<Interval> certified_epsilon(const DpStatement& statement, Delta delta) {
   if (contains<NonPrivateEvent>(statement.event)) {
     constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -152,6 +179,8 @@ std::vector<CurvePoint> certified_curve(const DpStatement& statement) {
 
 Digest digest_of(const std::vector<NamedTensor>& tensors) { return blake2b(to_safetensors({tensors, {}})); }
 
+Digest digest_of(std::string_view document) { return blake2b(Json::parse(document).dump()); }
+
 std::string to_json(const Certificate& certificate, const Sign& sign) {
   Json json = body_of(certificate);
   if (sign) {
@@ -170,9 +199,9 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
   if (json.dump(2) + "\n" != text) return verification_failed("its text was altered");
   try {
     NF_TRY(Certificate certificate, read(json));
-    NF_TRY_VOID(expect_true(certificate));
     if (!json.contains("signature")) {
       if (certificate.spend) return verification_failed("it names a ledger and is not signed by it");
+      NF_TRY_VOID(expect_true(certificate));
       return SignedCertificate{std::move(certificate), {}};
     }
     Json body = json;
@@ -182,6 +211,7 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
     NF_TRY(const Signature signature, bytes_of<Signature>(json, "signature"));
     if (!verify_signature(key, body.dump(), signature))
       return verification_failed("it was altered after it was signed");
+    NF_TRY_VOID(expect_true(certificate));
     return SignedCertificate{std::move(certificate), key};
   } catch (const nlohmann::json::exception&) {
     return verification_failed("a field is missing or of another type");

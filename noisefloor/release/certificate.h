@@ -1,9 +1,9 @@
-// What a model promises, in a form that anyone can recompute: the events that made it, their certified ε, which weights they
-// are, and which ledger paid; signed with that ledger's key.
+// What a release promises, in a form that anyone can recompute: the events that made it, their certified ε, what was released,
+// and which ledger paid; signed with that ledger's key.
 //
 // Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for whoever reads it. The
-//                digest is that of the model's tensors, so a certificate is not about other weights. parse_certificate gives back
-//                only what was signed and is true of its own statement.
+//                digest is that of the model's tensors or of the document, so a certificate is not about another one.
+//                parse_certificate gives back only what was signed and is true of its own statement.
 // Format:        docs/formats/certificate.md.
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -30,12 +30,16 @@ inline constexpr int kCertificateVersion = 2;
 // Under this name a model's file holds its certificate.
 inline constexpr const char* kCertificateKey = "noisefloor.certificate";
 
+// What can be released: a model's tensors, or a document in JSON.
+enum class ReleaseKind : std::uint8_t { kModel, kAnswer, kUtilityGraph };
+[[nodiscard]] std::string_view name_of(ReleaseKind kind);  // "model", "answer", "utility graph"
+
 // Where the cost stands.
 struct CertifiedSpend {
   Digest ledger{};  // its identity
   std::string budget;
   std::vector<std::uint64_t> reservations;  // more than one if it went on from a checkpoint
-  std::uint64_t head = 0;                   // entries of the ledger when the model was sealed, and the hash of the last
+  std::uint64_t head = 0;                   // entries of the ledger when it was sealed, and the hash of the last
   Digest head_hash{};
   friend bool operator==(const CertifiedSpend&, const CertifiedSpend&) = default;
 };
@@ -47,16 +51,17 @@ struct CurvePoint {
 };
 
 struct Certificate {
+  ReleaseKind kind;
   std::string name;
   DpStatement statement;  // of all that was drawn for it
   Delta delta;
   Interval epsilon;               // certified, at delta; infinite if there is no privacy
   std::vector<CurvePoint> curve;  // empty if there is none
-  std::uint64_t steps = 0;
-  bool replayed = false;      // noise that can be repeated: no privacy
-  std::string configuration;  // a JSON object: sampler, clipping, noise and the rest, as the ledger's record has it
-  std::string data;           // what was taken as public of the data, in words
-  Digest weights{};
+  std::uint64_t steps = 0;        // that a model's weights went through
+  bool replayed = false;          // noise that can be repeated: no privacy
+  std::string configuration;      // a JSON object: sampler, clipping, noise and the rest, as the ledger's record has it
+  std::string data;               // what was taken as public of the data, in words
+  Digest released{};
   std::string program_version;
   std::optional<CertifiedSpend> spend;  // nothing without a ledger
 };
@@ -69,6 +74,9 @@ struct Certificate {
 
 // Of names, shapes and values.
 [[nodiscard]] Digest digest_of(const std::vector<NamedTensor>& tensors);
+
+// Of a document in JSON, however it is spaced. Requires JSON.
+[[nodiscard]] Digest digest_of(std::string_view document);
 
 // Signs a text; nothing where there is no key, as for what was not charged.
 using Sign = std::function<std::pair<PublicKey, Signature>(std::string_view)>;

@@ -23,7 +23,8 @@ class CertificateTest : public ::testing::Test {
         Adjacency::kAddRemove, PrivacyUnit::kRow,
         SelfComposedEvent{Steps::of(100),
                           PoissonSampledEvent{SamplingRate::of(0.01), GaussianEvent{NoiseMultiplier::of(1.0)}}}};
-    return {"toy",
+    return {ReleaseKind::kModel,
+            "toy",
             statement,
             Delta::of(1e-5),
             certified_epsilon(statement, Delta::of(1e-5)).value(),
@@ -49,9 +50,9 @@ TEST_F(CertificateTest, ComesBackAsItWas) {
   EXPECT_EQ(read.key, key_.public_key());
   EXPECT_EQ(read.certificate.statement, certificate().statement);
   EXPECT_EQ(read.certificate.spend, certificate().spend);
-  EXPECT_EQ(read.certificate.weights, certificate().weights);
+  EXPECT_EQ(read.certificate.released, certificate().released);
   EXPECT_EQ(read.certificate.curve.size(), 5U);
-  EXPECT_TRUE(verify_release(to_safetensors(file_)).value().has_model);
+  EXPECT_TRUE(verify_release(to_safetensors(file_)).value().has_content);
 }
 
 // Every field, at every depth: changed, or gone.

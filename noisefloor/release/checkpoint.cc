@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr std::uint64_t kVersion = 1;
 constexpr const char* kAbout = "noisefloor.checkpoint";
 constexpr const char* kDigest = "noisefloor.digest";
 
@@ -30,22 +30,26 @@ std::string digest_of(TensorFile file) {
   return to_hex(blake2b(to_safetensors(file)));
 }
 
+// Of a whole number only: get() would round 7.5, and wrap -7 around.
+std::uint64_t count(const Json& json) { return json.get_ref<const Json::number_unsigned_t&>(); }
+
 Result<Checkpoint> about(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || json.value("version", 0) != kVersion) {
-    return input_data_error("this checkpoint was written by another version");
-  }
   Checkpoint checkpoint;
   try {
+    const Json json = Json::parse(text);
+    if (count(json.at("version")) != kVersion) {
+      return input_data_error("this checkpoint was written by another version");
+    }
     checkpoint.name = json.at("name").get<std::string>();
     checkpoint.plan = json.at("plan").get<std::string>();
-    checkpoint.state.steps = json.at("steps").get<std::uint64_t>();
-    checkpoint.state.optimizer.steps = json.at("optimizer_steps").get<std::uint64_t>();
+    checkpoint.state.steps = count(json.at("steps"));
+    checkpoint.state.optimizer.steps = count(json.at("optimizer_steps"));
     checkpoint.state.clip_norm = json.at("clip_norm").get<double>();
     checkpoint.state.replayed = json.at("replayed").get<bool>();
     checkpoint.ledger = json.at("ledger").get<std::string>();
-    checkpoint.reservations = json.at("reservations").get<std::vector<std::uint64_t>>();
-    checkpoint.noise_position = json.at("noise_position").get<std::uint64_t>();
+    for (const Json& reservation : json.at("reservations").get_ref<const Json::array_t&>())
+      checkpoint.reservations.push_back(count(reservation));
+    checkpoint.noise_position = count(json.at("noise_position"));
   } catch (const Json::exception&) {
     return input_data_error("this file is no checkpoint of a training: what it says about itself is not whole");
   }

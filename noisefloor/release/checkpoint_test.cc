@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "noisefloor/base/hex.h"
+#include "noisefloor/crypto/hash.h"
 #include "noisefloor/sgd/safetensors.h"
 #include "tests/support/ledger_pieces.h"
 
@@ -44,6 +46,29 @@ TEST(Checkpoint, EveryFlippedBitIsFound) {
       }
     }
     EXPECT_FALSE(parse_checkpoint(std::string_view(bytes).substr(0, i))) << i;
+  }
+}
+
+// A digest that is right makes nothing else right.
+TEST(Checkpoint, WhatItSaysAboutItselfIsChecked) {
+  const auto about = [](const std::string& text) {
+    TensorFile file = parse_safetensors(to_bytes(some())).value();
+    file.metadata["noisefloor.checkpoint"] = text;
+    file.metadata.erase("noisefloor.digest");
+    file.metadata["noisefloor.digest"] = to_hex(blake2b(to_safetensors(file)));
+    return parse_checkpoint(to_safetensors(file));
+  };
+  const std::string whole = parse_safetensors(to_bytes(some())).value().metadata.at("noisefloor.checkpoint");
+  EXPECT_TRUE(about(whole));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  for (const std::string& text :
+       {std::string(), std::string("[]"), std::string("7"), std::string("{}"), std::string("{\"version\":\"1\"}"),
+        with("\"steps\":7", "\"steps\":-7"), with("\"steps\":7", "\"steps\":7.5"),
+        with("\"reservations\":[3,8]", "\"reservations\":[\"3\"]"), with("\"version\":1", "\"version\":2")}) {
+    expect_error(about(text), ErrorCode::kInputData, "");
   }
 }
 

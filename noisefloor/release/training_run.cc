@@ -90,13 +90,13 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
   return success();
 }
 
-Result<TrainedModel> seal(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights,
-                          std::optional<CertifiedSpend> spend, const Sign& sign) {
+Result<Draft> draft_of(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights) {
   TensorFile file{name_weights(sgd.result()), {}};
   NF_TRY(const Steps steps, Steps::make(sgd.steps()));
   const DpStatement statement = statement_of(plan, sgd, steps);
   NF_TRY(const Interval epsilon, certified_epsilon(statement, plan.delta));
-  Certificate certificate{plan.name,
+  Certificate certificate{ReleaseKind::kModel,
+                          plan.name,
                           statement,
                           plan.delta,
                           epsilon,
@@ -107,10 +107,11 @@ Result<TrainedModel> seal(const TrainingPlan& plan, const DpSgd& sgd, const Name
                           plan.data,
                           digest_of(file.tensors),
                           plan.program_version,
-                          std::move(spend)};
-  std::string text = to_json(certificate, sign);
-  file.metadata[kCertificateKey] = text;
-  return TrainedModel{to_safetensors(file), std::move(certificate), std::move(text)};
+                          {}};
+  return Draft{std::move(certificate), [file = std::move(file)](const std::string& text) mutable {
+                 file.metadata[kCertificateKey] = text;
+                 return to_safetensors(file);
+               }};
 }
 
 // The descent at the checkpoint.
@@ -148,55 +149,47 @@ Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const 
 
 }  // namespace
 
-Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
-                                     const NameWeights& name_weights, const TrainingHooks& hooks,
-                                     const Publish& publish) {
+Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
+                                 const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
   NF_TRY(Checkpoint paid, begin_from(plan, sgd));
   if (plan.from) NF_TRY_VOID(expect_charged(paid, ledger, plan.budget));
   NF_TRY(const Steps steps_left, Steps::make(plan.steps.value() - sgd.steps()));
-  const DpStatement statement = statement_of(plan, sgd, steps_left);
-  if (contains<NonPrivateEvent>(statement.event))
-    return invalid_argument("a training without noise or clipping is not private");
-  ReserveRequest request{plan.budget, plan.key, statement};
-  request.delta = plan.delta;
-  request.item = plan.item;
-  request.note = {plan.name, "training", {"dp-sgd"}, plan.configuration};
-  NF_TRY(Reservation reservation, ledger.reserve(request));
-  if (reservation.earlier_release()) {
-    return invalid_argument(
-        fmt::format("the key {} was used before, for reservation {}: the model that it made has the digest {}. To "
-                    "train again, and spend "
-                    "again, give another key",
-                    shown(plan.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
-  }
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    paid.ledger = to_hex(state.genesis().ledger);
-    return success();
-  }));
-  paid.reservations.push_back(reservation.sequence());
-  reservation.begin();
-  NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-  NF_TRY(const Witness witness, ledger.witness());
-  CertifiedSpend spend{witness.head.ledger, plan.budget, paid.reservations, witness.head.sequence + 1,
-                       witness.head.hash};
-  const Sign sign = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, std::move(spend), sign));
-  NF_TRY_VOID(publish(model));
-  NF_TRY_VOID(ledger.commit(reservation.sequence(), blake2b(model.bytes)));
-  return model;
+  ReleaseRequest request{{plan.budget, plan.key, statement_of(plan, sgd, steps_left)}, paid.reservations};
+  request.spend.delta = plan.delta;
+  request.spend.item = plan.item;
+  request.spend.note = {plan.name, "training", {"dp-sgd"}, plan.configuration};
+  return release_by(request, ledger, outlet, [&](const CertifiedSpend& spend) -> Result<Draft> {
+    paid.ledger = to_hex(spend.ledger);
+    paid.reservations = spend.reservations;
+    NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
+    return draft_of(plan, sgd, name_weights);
+  });
 }
 
-Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
-                                           const NameWeights& name_weights, const TrainingHooks& hooks,
-                                           const Publish& publish) {
+Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
+  return descend(plan, sgd, random, hooks, start);
+}
+
+Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
+  return descend(plan, sgd, random, hooks, start);
+}
+
+Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                       const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
   NF_TRY(const Checkpoint paid, begin_from(plan, sgd));
   if (plan.from && random.position() != plan.from->noise_position) {
     return invalid_argument("repeatable noise must go on from where the checkpoint was made");
   }
+  NF_TRY_VOID(outlet.prepare());
+  NF_TRY(const std::optional<std::string> earlier, outlet.kept());
+  if (earlier) return invalid_argument(fmt::format("{} is there already: give another --output", shown(outlet.name())));
   NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-  NF_TRY(TrainedModel model, seal(plan, sgd, name_weights, {}, {}));
-  NF_TRY_VOID(publish(model));
-  return model;
+  NF_TRY(Draft draft, draft_of(plan, sgd, name_weights));
+  Released made{seal(std::move(draft), {}, {}), false};
+  NF_TRY_VOID(outlet.publish(made.release));
+  return made;
 }
 
 }  // namespace noisefloor

@@ -1,11 +1,12 @@
-// One training, from the budget to the model: reserve, train, certify, publish, commit.
+// One training, from the budget to the model, by the road of all releases (road.h).
 //
 // Guarantee:     (1) The whole plan is reserved, durably, before the first noise is drawn; if the budget does not allow for
 //                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
 //                full. (3) What is written is the model after the last whole step, and its certificate says which steps
-//                those were. (4) A key that was used before trains nothing: the error names the model that it made.
-//                (5) Going on from a checkpoint is a spend of its own, for the steps that are left: those that were taken
-//                after the checkpoint before, if any, stay paid for too. Nothing is ever given back.
+//                those were. (4) A key that was used before trains nothing: it gives the model that was made, if that is
+//                where it was put, or else an error that names it. (5) Going on from a checkpoint is a spend of its own, for
+//                the steps that are left: those that were taken after the checkpoint before, if any, stay paid for too.
+//                Nothing is ever given back.
 // Thread safety: none.
 #pragma once
 
@@ -20,6 +21,7 @@
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/release/certificate.h"
 #include "noisefloor/release/checkpoint.h"
+#include "noisefloor/release/road.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/sgd/safetensors.h"
 
@@ -58,26 +60,25 @@ struct TrainingHooks {
   std::chrono::milliseconds checkpoint_interval{60'000};
 };
 
-struct TrainedModel {
-  std::string bytes;  // safetensors, with the certificate among its metadata
-  Certificate certificate;
-  std::string signed_certificate;  // as the bytes hold it
-};
-
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
-// Puts the model where people find it. If that fails, the training is still spent.
-using Publish = std::function<Result<void>(const TrainedModel&)>;
 
 // Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint of another
 // plan or another ledger.
-[[nodiscard]] Result<TrainedModel> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
-                                                   Ledger& ledger, const NameWeights& name_weights,
-                                                   const TrainingHooks& hooks, const Publish& publish);
+[[nodiscard]] Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+                                               Ledger& ledger, const NameWeights& name_weights,
+                                               const TrainingHooks& hooks, Outlet& outlet);
+
+// The steps alone, as part of another release, which has paid for them; or not private.
+// Requires: a descent that has made no step.
+[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+                                           const TrainingHooks& hooks);
+[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                           const TrainingHooks& hooks);
 
 // For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
 // Requires: `random` at the checkpoint's position, if there is one.
-[[nodiscard]] Result<TrainedModel> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
-                                                         const NameWeights& name_weights, const TrainingHooks& hooks,
-                                                         const Publish& publish);
+[[nodiscard]] Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                                     const NameWeights& name_weights, const TrainingHooks& hooks,
+                                                     Outlet& outlet);
 
 }  // namespace noisefloor

@@ -7,6 +7,7 @@
 
 #include "noisefloor/accounting/pld.h"
 #include "tests/support/ledger_pieces.h"
+#include "tests/support/memory_outlet.h"
 #include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
@@ -60,13 +61,10 @@ class TrainingRunTest : public ::testing::Test {
     return {{"weight", {weights.size()}, {weights.begin(), weights.end()}}};
   }
 
-  Result<TrainedModel> train(const TrainingPlan& plan, DpSgd& sgd, const TrainingHooks& hooks = {}) {
-    return train_privately(plan, sgd, random_, *ledger_, named, hooks,
-                           [this](const TrainedModel& model) -> Result<void> {
-                             if (no_room) return io_error("no room");
-                             published_.push_back(model.bytes);
-                             return success();
-                           });
+  Result<Sealed> train(const TrainingPlan& plan, DpSgd& sgd, const TrainingHooks& hooks = {}) {
+    auto made = train_privately(plan, sgd, random_, *ledger_, named, hooks, outlet_);
+    if (!made.has_value()) return made.error();
+    return std::move(made).value().release;
   }
 
   double spent() { return 5 * value_of(ledger_->budget("b")).account.spent_share(); }
@@ -75,28 +73,27 @@ class TrainingRunTest : public ::testing::Test {
   Pull source_;
   std::unique_ptr<Ledger> ledger_;
   SecureRandom random_;
-  std::vector<std::string> published_;
-  bool no_room = false;
+  testing::MemoryOutlet outlet_;
 };
 
 TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
   DpSgd sgd = descent();
-  const TrainedModel model = value_of(train(plan(20), sgd));
+  const Sealed model = value_of(train(plan(20), sgd));
   EXPECT_EQ(source_.calls, 20);
   const double epsilon = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
   EXPECT_EQ(model.certificate.epsilon.upper, epsilon);
   EXPECT_GE(spent(), epsilon * (1 - 1e-9));
-  ASSERT_EQ(published_.size(), 1U);
+  ASSERT_EQ(outlet_.published.size(), 1U);
   // What was published holds its certificate, about its own weights.
-  const TensorFile file = value_of(parse_safetensors(published_[0]));
+  const TensorFile file = value_of(parse_safetensors(outlet_.published[0]));
   const auto json = nlohmann::json::parse(file.metadata.at("noisefloor.certificate"));
   EXPECT_EQ(json["epsilon"]["upper"], epsilon);
   EXPECT_EQ(json["steps"], 20);
   EXPECT_EQ(json["ledger"]["budget"], "b");
-  EXPECT_EQ(model.certificate.weights, digest_of(file.tensors));
+  EXPECT_EQ(model.certificate.released, digest_of(file.tensors));
   TensorFile other = file;
   other.tensors[0].values[0] += 1;
-  EXPECT_NE(model.certificate.weights, digest_of(other.tensors));
+  EXPECT_NE(model.certificate.released, digest_of(other.tensors));
 }
 
 // Others may begin when the budget is reserved, and not before; if they cannot, it stays spent.
@@ -120,7 +117,7 @@ TEST_F(TrainingRunTest, TheGoIsGivenBetweenTheReservationAndTheFirstStep) {
   expect_error(train(other, again, hooks), ErrorCode::kIo, "nobody came");
   EXPECT_EQ(source_.calls, 0);
   EXPECT_GT(spent(), before);
-  EXPECT_EQ(published_.size(), 1U);
+  EXPECT_EQ(outlet_.published.size(), 1U);
 }
 
 TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
@@ -134,7 +131,7 @@ TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
   EXPECT_EQ(source_.calls, 0);
   EXPECT_EQ(sgd.steps(), 0U);
   EXPECT_EQ(spent(), 0);
-  EXPECT_TRUE(published_.empty());
+  EXPECT_TRUE(outlet_.published.empty());
 }
 
 TEST_F(TrainingRunTest, AKeyTrainsOnce) {
@@ -151,7 +148,7 @@ TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
   DpSgd sgd = descent();
   TrainingHooks hooks;
   hooks.stop = [&] { return sgd.steps() == 7; };
-  const TrainedModel model = value_of(train(plan(20), sgd, hooks));
+  const Sealed model = value_of(train(plan(20), sgd, hooks));
   EXPECT_EQ(model.certificate.steps, 7U);
   EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(7)));
   const double whole = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
@@ -167,7 +164,7 @@ TEST_F(TrainingRunTest, FailuresAreSpent) {
   source_.failing = false;
   const double before = spent();
   DpSgd unpublished = descent();
-  no_room = true;
+  outlet_.no_room = true;
   TrainingPlan other = plan(5);
   other.key = "other";
   expect_error(train(other, unpublished), ErrorCode::kIo, "no room");
@@ -178,7 +175,7 @@ TEST_F(TrainingRunTest, DivergenceIsSaid) {
   source_.push = 1e30F;
   DpSgd sgd = descent();
   expect_error(train(plan(10), sgd), ErrorCode::kInvalidArgument, "smaller learning rate");
-  EXPECT_TRUE(published_.empty());
+  EXPECT_TRUE(outlet_.published.empty());
 }
 
 TEST_F(TrainingRunTest, WhatIsNotPrivateIsNotTrainedAsPrivate) {
@@ -194,8 +191,8 @@ TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
   for (const std::optional<double> noise : {std::optional<double>(1.0), std::optional<double>()}) {
     DpSgd sgd = descent(noise);
     ReplayRandom replay = value_of(ReplayRandom::create(1));
-    const TrainedModel model = value_of(train_without_privacy(
-        plan(5), sgd, replay, named, {}, [](const TrainedModel&) -> Result<void> { return success(); }));
+    testing::MemoryOutlet outlet;
+    const Sealed model = value_of(train_without_privacy(plan(5), sgd, replay, named, {}, outlet)).release;
     EXPECT_TRUE(std::isinf(model.certificate.epsilon.upper));
     const auto json = nlohmann::json::parse(model.signed_certificate);
     EXPECT_EQ(json["private"], false);
@@ -228,7 +225,7 @@ TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
   again.key = "again";
   source_.calls = 0;
   DpSgd second = descent();
-  const TrainedModel model = value_of(train(again, second));
+  const Sealed model = value_of(train(again, second));
   EXPECT_EQ(source_.calls, 8);
   EXPECT_EQ(model.certificate.steps, 20U);
   EXPECT_EQ(model.certificate.spend->reservations, (std::vector<std::uint64_t>{2, 4}));
@@ -284,8 +281,8 @@ TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
 TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
   const auto run = [&](const TrainingPlan& plan, ReplayRandom random, const TrainingHooks& hooks) {
     DpSgd sgd = descent();
-    return train_without_privacy(plan, sgd, random, named, hooks,
-                                 [](const TrainedModel&) -> Result<void> { return success(); });
+    testing::MemoryOutlet outlet;
+    return train_without_privacy(plan, sgd, random, named, hooks, outlet);
   };
   std::optional<Checkpoint> saved;
   TrainingHooks hooks;
@@ -293,11 +290,12 @@ TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
   hooks.checkpoint = [&](const Checkpoint& checkpoint) {
     if (checkpoint.state.steps == 4) saved = checkpoint;
   };
-  const TrainedModel whole = value_of(run(plan(9), value_of(ReplayRandom::create(5)), hooks));
+  const Sealed whole = value_of(run(plan(9), value_of(ReplayRandom::create(5)), hooks)).release;
   ASSERT_TRUE(saved);
   TrainingPlan rest = plan(9);
   rest.from = saved;
-  EXPECT_EQ(value_of(run(rest, value_of(ReplayRandom::create(5, saved->noise_position)), {})).bytes, whole.bytes);
+  EXPECT_EQ(value_of(run(rest, value_of(ReplayRandom::create(5, saved->noise_position)), {})).release.bytes,
+            whole.bytes);
   expect_error(run(rest, value_of(ReplayRandom::create(5)), {}), ErrorCode::kInvalidArgument, "go on from");
 }
 

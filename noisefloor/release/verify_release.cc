@@ -5,6 +5,9 @@
 #include <optional>
 #include <utility>
 
+#include "noisefloor/release/document.h"
+#include "noisefloor/sgd/safetensors.h"
+
 namespace noisefloor {
 namespace {
 
@@ -25,51 +28,70 @@ Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) 
 }  // namespace
 
 Result<VerifiedRelease> verify_release(std::string_view bytes) {
+  std::string text;
+  std::optional<Digest> content;
   if (!bytes.empty() && bytes.front() == '{') {
-    NF_TRY(SignedCertificate certificate, parse_certificate(bytes));
-    return VerifiedRelease{std::move(certificate), false, blake2b(bytes)};
+    NF_TRY(std::optional<Document> document, read_document(bytes));
+    if (document) content = digest_of(document->content);
+    text = document ? std::move(document->certificate) : std::string(bytes);
+  } else {
+    NF_TRY(TensorFile file, parse_safetensors(bytes));
+    const auto found = file.metadata.find(kCertificateKey);
+    if (found == file.metadata.end())
+      return input_data_error("the model holds no certificate: nothing is promised of it");
+    content = digest_of(file.tensors);
+    text = std::move(found->second);
   }
-  NF_TRY(const TensorFile file, parse_safetensors(bytes));
-  const auto found = file.metadata.find(kCertificateKey);
-  if (found == file.metadata.end())
-    return input_data_error("the model holds no certificate: nothing is promised of it");
-  NF_TRY(SignedCertificate certificate, parse_certificate(found->second));
-  if (digest_of(file.tensors) != certificate.certificate.weights) {
-    return verification_failed("the weights are not those that the certificate is about");
+  NF_TRY(SignedCertificate certificate, parse_certificate(text));
+  if (content && content != certificate.certificate.released) {
+    return verification_failed("what it holds is not what the certificate is about");
   }
-  return VerifiedRelease{std::move(certificate), true, blake2b(bytes)};
+  return VerifiedRelease{std::move(certificate), std::move(text), content.has_value(), blake2b(bytes)};
 }
 
+namespace {
+
+// The entry of the commit.
+Result<std::uint64_t> settled_in(const LedgerState& state, const CertifiedSpend& spend,
+                                 const std::optional<PublicKey>& key) {
+  if (state.genesis().ledger != spend.ledger) return verification_failed("it was charged to another ledger");
+  if (!key || state.genesis().key != *key)
+    return verification_failed("it was signed with another key than the ledger's");
+  NF_TRY_VOID(expect_paid(spend, state));
+  const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
+  if (last == nullptr || last->status != SpendStatus::kCommitted) {
+    return verification_failed("the ledger has paid for it and has no record of its release");
+  }
+  return last->settled;
+}
+
+}  // namespace
+
 Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
-  const auto& [certificate, key] = release.certificate;
+  const Certificate& certificate = release.certificate.certificate;
   if (!certificate.spend) return invalid_argument("the certificate names no ledger: nothing was charged for it");
   const CertifiedSpend& spend = *certificate.spend;
-  std::uint64_t settled = 0;
+  Result<std::uint64_t> settled = internal_error("the ledger was not read");
   NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    if (state.genesis().ledger != spend.ledger) return verification_failed("it was charged to another ledger");
-    if (!key || state.genesis().key != *key)
-      return verification_failed("it was signed with another key than the ledger's");
-    NF_TRY_VOID(expect_paid(spend, state));
-    const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
-    if (last == nullptr || last->status != SpendStatus::kCommitted) {
-      return verification_failed("the ledger has paid for it and has no record of its release");
-    }
-    settled = last->settled;
+    settled = settled_in(state, spend, release.certificate.key);
     return success();
   }));
+  if (!settled.has_value()) return settled.error();
   // The history that it was sealed in, and what was released.
   bool has_head = false;
   std::optional<Digest> released;
-  NF_TRY_VOID(ledger.history(spend.head - 1, [&](const StoredEntry& stored) -> Result<void> {
+  const auto look = [&](const StoredEntry& stored) -> Result<void> {
     NF_TRY(const Entry entry, parse_entry(stored.text));
     if (entry.sequence + 1 == spend.head) has_head = stored.hash == spend.head_hash;
-    if (const auto* commit = std::get_if<CommitEntry>(&entry.body); commit != nullptr && entry.sequence == settled) {
+    if (const auto* commit = std::get_if<CommitEntry>(&entry.body);
+        commit != nullptr && entry.sequence == settled.value()) {
       released = commit->release;
     }
     return success();
-  }));
+  };
+  NF_TRY_VOID(ledger.history(spend.head - 1, look));
   if (!has_head) return verification_failed("the ledger has another history than the one it was sealed in");
-  if (release.has_model && released != release.digest) {
+  if (release.has_content && released != release.digest) {
     return verification_failed("the file that was released is another one: it was altered, or replaced");
   }
   return success();

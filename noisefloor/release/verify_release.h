@@ -1,11 +1,12 @@
 // Whether what was released is what its certificate says, and whether a ledger has paid for it.
 //
-// Guarantee:     a model that passes has the weights that its certificate is about, an ε that follows from its events, and the
-//                signature that it names; with a ledger, that ledger's key signed it, its history holds the reservations and the
+// Guarantee:     a file that passes holds what its certificate is about, an ε that follows from its events, and the signature
+//                that it names; with a ledger, that ledger's key signed it, its history holds the reservations and the
 //                head that the certificate names, and what was committed there is this file, byte for byte.
 // Thread safety: as the ledger.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "noisefloor/base/result.h"
@@ -16,11 +17,12 @@ namespace noisefloor {
 
 struct VerifiedRelease {
   SignedCertificate certificate;
-  bool has_model = false;  // or else it is a certificate alone
-  Digest digest{};         // of the bytes
+  std::string certificate_text;
+  bool has_content = false;  // or else it is a certificate alone
+  Digest digest{};           // of the bytes
 };
 
-// A model (safetensors) or a certificate (JSON). kInputData if it is neither, or a model without a certificate;
+// A model (safetensors), a document or a certificate (JSON). kInputData if it is none of them, or has no certificate;
 // kVerificationFailed with the reason.
 [[nodiscard]] Result<VerifiedRelease> verify_release(std::string_view bytes);
 

@@ -13,6 +13,9 @@
 namespace noisefloor {
 namespace {
 
+constexpr std::size_t kWordsAtOnce = std::size_t{1} << 20;
+constexpr std::size_t kBlocksAtOnce = 64;  // at least, so that all threads have something to do
+
 Result<void> check_fit(const lanes::Program& program, const Dataset& data) {
   if (program.groups() == 0) return invalid_argument("the network has no parameters to train");
   if (program.input().size() != data.width()) {
@@ -65,11 +68,23 @@ Result<std::unique_ptr<LanesSource>> LanesSource::create(lanes::Program program,
   return source;
 }
 
+// Random bits are drawn beforehand, as threads share no stream: so many words for as many blocks as that is enough for.
 template <class Add>
 void LanesSource::each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add) {
   const std::size_t lanes = training_.program.lanes();
+  const std::size_t copies = augmentation_.is_none() ? 0 : augmentation_.copies;
+  const std::size_t words_each = training_.program.words() + lanes * copies;
+  const std::size_t at_once =
+      words_each == 0 ? rows.size() : lanes * std::max(kBlocksAtOnce, kWordsAtOnce / words_each);
+  for (std::size_t first = 0; first < rows.size(); first += at_once) {
+    some_blocks(rows.subspan(first, std::min(at_once, rows.size() - first)), stream, add);
+  }
+}
+
+template <class Add>
+void LanesSource::some_blocks(std::span<const std::uint64_t> rows, BitStream& stream, const Add& add) {
+  const std::size_t lanes = training_.program.lanes();
   const std::size_t blocks = (rows.size() + lanes - 1) / lanes;
-  // The bits of dropout and of copies for the whole batch, drawn beforehand: threads share no stream.
   const std::size_t words_each = training_.program.words();
   std::vector<std::uint32_t> words(blocks * words_each);
   stream.fill(std::as_writable_bytes(std::span(words)));

@@ -1,7 +1,7 @@
 // Gradients of a small network on all cores (lanes/).
 //
 // Determinism:   the same rows, parameters and number of threads give the same bits.
-// Memory:        that of the lanes of each thread, whatever the size of the batch.
+// Memory:        that of the lanes of each thread and a few MB of random bits, whatever the size of the batch.
 #pragma once
 
 #include <memory>
@@ -51,6 +51,8 @@ class LanesSource final : public TrainableModel {
   // Calls add(member, block, random) for all blocks of the rows, on all threads.
   template <class Add>
   void each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add);
+  template <class Add>
+  void some_blocks(std::span<const std::uint64_t> rows, BitStream& stream, const Add& add);
 
   Engine training_;
   std::unique_ptr<Engine> single_;  // for predictions, where training has several copies of an example

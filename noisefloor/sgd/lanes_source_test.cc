@@ -106,6 +106,35 @@ TEST(LanesSource, SumsOnAGridAreThoseOfOneRowAfterTheOther) {
   }
 }
 
+// Discrete noise with copies: the mean over them is rounded, once.
+TEST(LanesSource, CopiesAreSummedOnAGrid) {
+  Dataset images{.rows = 30, .shape = {1, 4, 4}, .features = {}, .labels = {}, .classes = 2, .targets = {}};
+  for (std::size_t i = 0; i < 30 * 16; ++i) images.features.push_back(uneven(i));
+  for (int i = 0; i < 30; ++i) images.labels.push_back(i % 2);
+  const lanes::Program program =
+      lanes::Program::create({1, 4, 4}, {lanes::Conv2d{2, 3, 3}, lanes::Flatten{}, lanes::Linear{2}},
+                             lanes::Loss::kCrossEntropy, 3)
+          .value();
+  auto source = LanesSource::create(program, images, 2, {.copies = 3, .shift = 1, .mirror = true}).value();
+  const std::vector<float> at = weights(program.parameters());
+  const ClipRule rule = clip(0.3);
+  const GradientGrid grid = GradientGrid::create(rule.sensitivity(), at.size()).value();
+  std::vector<std::uint64_t> rows(images.rows);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  ReplayRandom random = ReplayRandom::create(1).value();
+  ReplayRandom again = ReplayRandom::create(1).value();
+  std::vector<std::int64_t> steps(at.size());
+  std::vector<float> sum(at.size());
+  ASSERT_TRUE(source->add_on_grid(at, rows, rule, grid, random, steps));
+  ASSERT_TRUE(source->add(at, rows, &rule, again, sum));
+  double largest = 0;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    EXPECT_NEAR(static_cast<double>(steps[i]) * grid.step(), sum[i], 1e-4);
+    largest = std::max(largest, std::abs(static_cast<double>(sum[i])));
+  }
+  EXPECT_GT(largest, 0.1);
+}
+
 TEST(LanesSource, EveryRowCountsOnceOnAnyNumberOfThreads) {
   const Dataset data = two_classes(101);
   const std::vector<float> at = weights(network().parameters());
@@ -149,6 +178,65 @@ TEST(LanesSource, AnExampleThatIsNotFiniteAddsNothing) {
   std::vector<float> sum(at.size());
   ASSERT_TRUE(source->add(at, std::vector<std::uint64_t>{7}, &rule, random, sum));
   EXPECT_EQ(sum, std::vector<float>(at.size(), 0.0F));
+}
+
+// A batch that needs many random bits is done in pieces, which are those that it would be in pieces: 64 blocks each here.
+TEST(LanesSource, RandomBitsAreDrawnForAPieceOfTheBatchAtATime) {
+  const Dataset data = two_classes(2500);
+  const lanes::Program program =
+      network({lanes::Linear{1500}, lanes::Activate{}, lanes::Dropout{0.5F}, lanes::Linear{2}});
+  const std::size_t piece = 64 * program.lanes();
+  ASSERT_LT(piece, data.rows);
+  auto source = LanesSource::create(program, data, 2).value();
+  const std::vector<float> at = weights(source->parameters());
+  const ClipRule rule = clip(0.5);
+  std::vector<std::uint64_t> rows(data.rows);
+  std::iota(rows.begin(), rows.end(), std::uint64_t{0});
+  ReplayRandom random = ReplayRandom::create(1).value();
+  std::vector<float> whole(at.size());
+  const std::size_t within = source->add(at, rows, &rule, random, whole).value();
+  ReplayRandom again = ReplayRandom::create(1).value();
+  std::vector<float> parts(at.size());
+  std::size_t within_parts = 0;
+  for (std::size_t first = 0; first < rows.size(); first += piece) {
+    const std::size_t count = std::min(piece, rows.size() - first);
+    within_parts += source->add(at, std::span(rows).subspan(first, count), &rule, again, parts).value();
+  }
+  EXPECT_EQ(within_parts, within);
+  EXPECT_EQ(again.position(), random.position());
+  for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-3) << i;
+}
+
+// Examples come in blocks, and noise once. 10^6 draws: 1 % is 7 standard errors (α = 1e-11).
+TEST(LanesSource, NoiseIsAddedOnceToAllBlocks) {
+  Dataset data{.rows = 100, .shape = {4000}, .features = {}, .labels = {}, .classes = 50, .targets = {}};
+  data.features.resize(100 * 4000);  // zeros: the gradient is 0
+  data.labels.resize(100);
+  auto source = LanesSource::create(lanes::Program::create({4000, 1, 1}, {lanes::Linear{.outputs = 50, .bias = false}},
+                                                           lanes::Loss::kCrossEntropy)
+                                        .value(),
+                                    data, 2)
+                    .value();
+  for (const bool discrete : {false, true}) {
+    DpSgd::Options options;
+    options.noise = NoiseMultiplier::of(1.3);
+    options.clip = clip(0.7);
+    options.discrete = discrete;
+    options.learning_rate = {.initial = 1.0};
+    DpSgd sgd =
+        DpSgd::create(options, BatchSampler::poisson(Rows::of(100), Rows::of(100), Adjacency::kAddRemove).value(),
+                      *source, std::vector<float>(source->parameters()))
+            .value();
+    ReplayRandom random = ReplayRandom::create(2).value();
+    double squares = 0;
+    for (int step = 0; step < 5; ++step) {
+      const std::vector<float> before = sgd.parameters();
+      ASSERT_TRUE(sgd.step(random));
+      for (std::size_t i = 0; i < before.size(); ++i)
+        squares += std::pow((static_cast<double>(before[i]) - static_cast<double>(sgd.parameters()[i])) * 100, 2);
+    }
+    EXPECT_NEAR(squares / (5.0 * 200'000) / std::pow(1.3 * 0.7, 2), 1, 0.01) << discrete;
+  }
 }
 
 TEST(LanesSource, TrainsWithDropout) {

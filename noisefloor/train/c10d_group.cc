@@ -14,11 +14,13 @@
 #include <charconv>
 #include <exception>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/train/c10d_backend.h"
 
 namespace noisefloor {
 namespace {
@@ -29,8 +31,8 @@ Error protocol_error(std::string message) { return {ErrorCode::kProtocol, std::m
 
 class C10dGroup final : public WorkerGroup {
  public:
-  C10dGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, std::chrono::milliseconds timeout)
-      : group_(std::move(group)), timeout_(timeout) {}
+  C10dGroup(c10::intrusive_ptr<c10d::ProcessGroup> group, torch::Device device, std::chrono::milliseconds timeout)
+      : group_(std::move(group)), device_(device), timeout_(timeout) {}
 
   [[nodiscard]] std::size_t rank() const override { return static_cast<std::size_t>(group_->getRank()); }
   [[nodiscard]] std::size_t size() const override { return static_cast<std::size_t>(group_->getSize()); }
@@ -40,11 +42,12 @@ class C10dGroup final : public WorkerGroup {
     if (numbers.empty()) return success();
     try {
       // A tensor of its own: what was given up on may still be written to.
-      std::vector<torch::Tensor> shared{torch::empty({static_cast<std::int64_t>(numbers.size())}, torch::kFloat32)};
-      float* values = shared[0].data_ptr<float>();
-      std::copy(numbers.begin(), numbers.end(), values);
-      group_->allreduce(shared)->wait();
-      std::copy_n(values, numbers.size(), numbers.data());
+      const torch::Tensor own = torch::empty({static_cast<std::int64_t>(numbers.size())}, torch::kFloat32);
+      std::copy(numbers.begin(), numbers.end(), own.data_ptr<float>());
+      std::vector<torch::Tensor> shared{own.to(device_)};
+      if (!group_->allreduce(shared)->wait()) throw std::runtime_error("no sum");
+      const torch::Tensor sums = shared[0].to(torch::kCPU);
+      std::copy_n(sums.data_ptr<float>(), numbers.size(), numbers.data());
       return success();
     } catch (const std::exception&) {
       lost_ = protocol_error(
@@ -56,7 +59,8 @@ class C10dGroup final : public WorkerGroup {
   }
 
  private:
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  c10::intrusive_ptr<c10d::ProcessGroup> group_;
+  torch::Device device_;
   std::chrono::milliseconds timeout_;
   std::optional<Error> lost_;  // why there are no more sums
 };
@@ -104,6 +108,11 @@ c10::intrusive_ptr<c10d::Store> open_store(const C10dOptions& options) {
 
 }  // namespace
 
+std::unique_ptr<WorkerGroup> workers_of(c10::intrusive_ptr<c10d::ProcessGroup> group, c10::Device device,
+                                        std::chrono::milliseconds timeout) {
+  return std::make_unique<C10dGroup>(std::move(group), device, timeout);
+}
+
 Result<TcpRendezvous> parse_rendezvous(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) {
@@ -141,7 +150,7 @@ Result<std::unique_ptr<WorkerGroup>> meet_workers(const C10dOptions& options) {
     process_options->threads = 1;
     auto group = c10::make_intrusive<c10d::ProcessGroupGloo>(open_store(options), static_cast<int>(options.rank),
                                                              static_cast<int>(options.size), process_options);
-    return std::unique_ptr<WorkerGroup>(std::make_unique<C10dGroup>(std::move(group), options.timeout));
+    return workers_of(std::move(group), torch::kCPU, options.timeout);
   } catch (const std::exception&) {
     return protocol_error(
         fmt::format("the {} workers did not meet within {} ms: are all of them started, with ranks 0 to {}, and "

@@ -4,7 +4,7 @@
 //                wait longer than that. Sums have the same bits everywhere: Gloo adds each stretch of numbers in one place
 //                and passes the result around.
 // Security:      neither encrypted nor authenticated: for one machine, or for a network whose every machine is trusted.
-// Not built in:  NCCL and MPI, which Debian's libtorch does not have; another c10d process group would take their place here.
+// Others:        NCCL and MPI, where libtorch was built with them, through c10d_backend.h.
 // Thread safety: none.
 #pragma once
 

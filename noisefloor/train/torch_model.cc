@@ -18,6 +18,8 @@
 namespace noisefloor {
 namespace {
 
+constexpr std::size_t kPredictedAtOnce = 64;
+
 Form form_of(const Dataset& data, const TorchModelOptions& options) {
   std::vector<std::int64_t> sizes(data.shape.begin(), data.shape.end());
   // The last token is only predicted.
@@ -70,11 +72,15 @@ void set_threads(int threads) {
 class TorchModel final : public TrainableModel {
  public:
   TorchModel(BuiltNetwork built, TorchNetwork network, Form input, TorchModelOptions options)
-      : module_(std::move(built.module)), network_(std::move(network)), input_(std::move(input)), options_(options) {}
+      : module_(std::move(built.module)), network_(std::move(network)), input_(std::move(input)), options_(options) {
+    module_->to(device_);
+  }
 
   Result<void> bind(const Dataset& data, std::int64_t outputs) {
     TapeSource::Options options;
-    options.micro_batch = options_.micro_batch;
+    options.memory_limit = options_.memory_limit;
+    options.augmentation = options_.augmentation;
+    options.device = device_;
     TapeSource::Forward forward = [this](const torch::Tensor& rows) { return module_->forward(rows); };
     if (options_.tokens > 0) {
       forward = [this](const torch::Tensor& rows) { return sequence_losses(logits(module_, rows), next_tokens(rows)); };
@@ -107,7 +113,7 @@ class TorchModel final : public TrainableModel {
     std::vector<NamedTensor> tensors;
     const float* next = weights.data();
     for (const auto& item : module_->named_parameters()) {
-      const torch::Tensor values = item.value().detach().contiguous();
+      const torch::Tensor values = item.value().detach().to(torch::kCPU).contiguous();
       const float* first = values.data_ptr<float>();
       if (item.value().requires_grad()) {
         first = next;
@@ -132,7 +138,7 @@ class TorchModel final : public TrainableModel {
                                      : torch::from_blob(const_cast<float*>(tensor->values.data()),  // NOLINT: read only
                                                         target.sizes(), torch::kFloat32);
       if (target.requires_grad()) {
-        const torch::Tensor flat = from.contiguous();
+        const torch::Tensor flat = from.to(torch::kCPU).contiguous();
         weights.insert(weights.end(), flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel());
       } else {
         target.copy_(from);
@@ -144,7 +150,8 @@ class TorchModel final : public TrainableModel {
   [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data) override {
     std::vector<float> outputs;
     for_batches(at, data, [&](const torch::Tensor& rows) {
-      const torch::Tensor made = (options_.tokens > 0 ? logits(module_, rows) : module_->forward(rows)).contiguous();
+      const torch::Tensor made =
+          (options_.tokens > 0 ? logits(module_, rows) : module_->forward(rows)).to(torch::kCPU).contiguous();
       outputs.insert(outputs.end(), made.data_ptr<float>(), made.data_ptr<float>() + made.numel());
     });
     return outputs;
@@ -198,10 +205,10 @@ class TorchModel final : public TrainableModel {
     source_->set_weights(at);
     std::vector<std::int64_t> shape{0};
     shape.insert(shape.end(), data.shape.begin(), data.shape.end());
-    for (std::size_t first = 0; first < data.rows; first += options_.micro_batch) {
-      shape[0] = static_cast<std::int64_t>(std::min(options_.micro_batch, data.rows - first));
+    for (std::size_t first = 0; first < data.rows; first += kPredictedAtOnce) {
+      shape[0] = static_cast<std::int64_t>(std::min(kPredictedAtOnce, data.rows - first));
       float* values = const_cast<float*>(data.features.data()) + first * data.width();  // NOLINT: read only
-      use(torch::from_blob(values, shape, torch::kFloat32));
+      use(torch::from_blob(values, shape, torch::kFloat32).to(device_));
     }
   }
 
@@ -209,6 +216,7 @@ class TorchModel final : public TrainableModel {
   TorchNetwork network_;
   Form input_;
   TorchModelOptions options_;
+  torch::Device device_ = options_.cuda ? torch::kCUDA : torch::kCPU;
   std::unique_ptr<TapeSource> source_;
 };
 
@@ -218,6 +226,9 @@ Result<std::unique_ptr<TrainableModel>> make_torch_model(const TorchNetwork& net
                                                          const TorchModelOptions& options) {
   if (options.tokens > 0 && (data.shape.size() != 1 || data.shape[0] < 2)) {
     return invalid_argument("a text is read as sequences of at least 2 characters");
+  }
+  if (options.cuda && !torch::cuda::is_available()) {
+    return invalid_argument("device = \"cuda\" needs a GPU, and a libtorch that can use it: leave device out");
   }
   try {
     set_threads(static_cast<int>(options.threads));

@@ -12,6 +12,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/torch_network.h"
+#include "noisefloor/sgd/augmentation.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 
@@ -20,7 +21,9 @@ namespace noisefloor {
 struct TorchModelOptions {
   std::int32_t tokens = 0;  // of a text: how many there are; an example is then a sequence of them
   std::size_t threads = 1;  // of torch, in this process
-  std::size_t micro_batch = 64;
+  std::int64_t memory_limit = std::int64_t{1} << 30;  // bytes, for the examples that are at work at once
+  Augmentation augmentation = {};
+  bool cuda = false;  // on a GPU
 };
 
 // `data` must outlive the model. Fails, naming the layer, if the network does not fit them or cannot be trained privately.

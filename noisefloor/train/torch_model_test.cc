@@ -217,6 +217,13 @@ TEST(TorchModel, FrozenAndAdaptedModelsStartFromAFile) {
   }
 }
 
+TEST(TorchModel, AGpuThatIsNotThereIsRefused) {
+  if (torch::cuda::is_available()) GTEST_SKIP() << "there is one";
+  const Dataset data = sentences(5);
+  testing::expect_invalid(
+      make_torch_model(network("kind = \"lstm\"\nwidth = 3", kText), data, {.tokens = 8, .cuda = true}).error(), "GPU");
+}
+
 TEST(TorchModel, WhatDoesNotFitIsRefusedWithItsLayer) {
   const Dataset data = sentences(5);
   const auto refused = [&](const std::string& layers, const std::string& named) {

@@ -1,8 +1,10 @@
 #include "noisefloor/train/validator.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/torch.h>
 
+#include <exception>
 #include <optional>
 
 #include "noisefloor/train/private_layer.h"
@@ -87,6 +89,42 @@ Result<void> validate(const torch::nn::Module& module) {
   for (const Obstacle& obstacle : find_obstacles(module)) all += (all.empty() ? "" : "; ") + describe(obstacle);
   if (all.empty()) return success();
   return invalid_argument("this module cannot be trained privately: " + all);
+}
+
+Result<void> expect_rows_apart(const torch::nn::Module& module,
+                               const std::function<torch::Tensor(const torch::Tensor&)>& forward,
+                               const torch::Tensor& rows) {
+  const auto buffers = module.named_buffers();
+  std::vector<std::int64_t> versions;
+  for (const auto& item : buffers) versions.push_back(item.value()._version());
+  torch::Tensor gradient;
+  try {
+    const torch::AutoGradMode enabled(true);
+    const torch::Tensor input = rows.detach().clone().set_requires_grad(true);
+    const torch::Tensor outputs = forward(input);
+    if (outputs.dim() == 0 || outputs.size(0) != rows.size(0)) {
+      return invalid_argument(fmt::format("{} examples came out as [{}]: the first dimension must be the examples",
+                                          rows.size(0), fmt::join(outputs.sizes(), ", ")));
+    }
+    if (outputs.requires_grad())
+      gradient = torch::autograd::grad({outputs[0].sum()}, {input}, {}, c10::nullopt, false, true)[0];
+  } catch (const std::exception&) {
+    return success();  // a module that fails says so in training
+  }
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    if (buffers[i].value()._version() == versions[i]) continue;
+    return invalid_argument(
+        fmt::format("the buffer {} changes when the module runs, and would keep what examples leave there: take a "
+                    "layer without running statistics",
+                    buffers[i].key()));
+  }
+  if (gradient.defined() && torch::nan_to_num(gradient.slice(0, 1)).abs().sum().item<double>() > 0) {
+    return invalid_argument(
+        "the output of one example depends on the others of its batch: nothing bounds the effect of one. Look for "
+        "sums, "
+        "means or norms over the first dimension in forward()");
+  }
+  return success();
 }
 
 std::string describe(const Obstacle& obstacle) {

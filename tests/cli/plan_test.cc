@@ -126,7 +126,7 @@ class CliPlanTraining : public ::testing::Test {
   }
   [[nodiscard]] double spent() const {
     const Outcome outcome = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
-    return outcome.exit_code == 0 ? Json::parse(outcome.out)["spent_share"].get<double>() : 0;
+    return outcome.exit_code == 0 ? Json::parse(outcome.out)["budget"]["spent_share"].get<double>() : 0;
   }
   testing::TemporaryFolder folder_;
 };
@@ -207,8 +207,23 @@ TEST_F(CliPlanTraining, AUtilityGraphOfPrivateDataIsCharged) {
   const Outcome planned = noisefloor_run(plan("--json"));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const Outcome history = noisefloor_run("budget history --json --ledger " + folder_.path("ledger"));
-  EXPECT_NE(history.out.find("toy/utility/clip-0.5"), std::string::npos) << history.out;
-  EXPECT_NE(history.out.find("toy/utility/clip-1"), std::string::npos);
+  EXPECT_NE(history.out.find("toy/utility-graph-"), std::string::npos) << history.out;
+  // It is a release of its own, with a certificate that says what all of its models cost.
+  const Outcome verified = noisefloor_run("verify " + folder_.path("plan/utility-graph.json") + " --json --ledger " +
+                                          folder_.path("ledger"));
+  ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_EQ(Json::parse(verified.out)["what"], "utility graph");
+  EXPECT_LE(Json::parse(verified.out)["epsilon"]["upper"], 0.5);
+  EXPECT_GT(Json::parse(verified.out)["epsilon"]["upper"], 0.499);
+  EXPECT_EQ(Json::parse(verified.out)["ledger_checked"], true);
+  // Planning again takes the same graph, which is paid for once, even where its files are gone.
+  const double paid = spent();
+  EXPECT_GT(paid, 0);
+  const std::string graph = read_file(folder_.path("plan/utility-graph.csv"));
+  std::filesystem::remove_all(folder_.path("plan"));
+  ASSERT_EQ(noisefloor_run(plan()).exit_code, 0);
+  EXPECT_EQ(read_file(folder_.path("plan/utility-graph.csv")), graph);
+  EXPECT_EQ(spent(), paid);
   EXPECT_LE(Json::parse(planned.out)["epsilon"]["upper"], 1.5) << "what is left";
   const Outcome trained = noisefloor_run(train());
   EXPECT_EQ(trained.exit_code, 0) << trained.err;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -110,6 +111,38 @@ TEST_F(CliTorch, TinyLanguageModelsLearn) {
     ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
     EXPECT_NEAR(Json::parse(evaluated.out)["test"]["loss"], report["test"]["loss"], 1e-5);
   }
+}
+
+// Each character of a text with what was expected in its place: their losses are the loss that evaluate reports.
+TEST_F(CliTorch, PredictsTheCharactersOfAText) {
+  ASSERT_EQ(noisefloor_run(train("lstm.toml", "", "lstm")).exit_code, 0);
+  write("new.txt", "the quick, brown fox jumps over it");
+  const std::string files = folder_.path("lstm.toml") + " --model " + folder_.path("lstm/model.safetensors") +
+                            " --output " + folder_.path("p.csv") + " --input ";
+  const Outcome outcome = noisefloor_run("predict " + files + folder_.path("new.txt"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const std::string csv = testing::read_file(folder_.path("p.csv"));
+  EXPECT_EQ(csv.rfind("example,position,character,prediction,p(prediction),p(character)\n0,1,h,", 0), 0U) << csv;
+  EXPECT_NE(csv.find("\n0,9,?,"), std::string::npos) << "what is not in the alphabet: " << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * 12) << "two rows of 12 + 1 characters";
+  write("new.txt", "short");
+  expect_clean_failure("predict " + files + folder_.path("new.txt"), 4);
+}
+
+// Copies of images, and a limit so low that few of them are at work at once.
+TEST_F(CliTorch, ImagesWithCopiesAndLittleMemory) {
+  const auto [images, labels] = testing::toy_images(8);
+  write("images", images);
+  write("labels", labels);
+  std::string layers = "kind = \"layers\"\n";
+  for (const char* layer :
+       {"conv2d\"\noutputs = 4\nkernel = 3", "instance_norm\"", "gelu\"", "flatten\"", "linear\"\noutputs = 2"}) {
+    layers += std::string("[[model.layer]]\ntype = \"") + layer + "\n";
+  }
+  write("images.toml", testing::toy_images_toml(layers, "copies = 4\nshift = 1\nmirror = true\nmemory_limit = 1\n"));
+  const Outcome outcome = noisefloor_run(train("images.toml", "--json", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GT(Json::parse(outcome.out)["test"]["accuracy"], 0.9);
 }
 
 TEST_F(CliTorch, AdaptersAreTrainedOnTopOfAModel) {

@@ -67,7 +67,7 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
   std::string altered = read("out/model.safetensors");
   altered.back() = static_cast<char>(altered.back() ^ 1);
   write("altered.safetensors", altered);
-  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "weights");
+  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "what it holds");
   ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + folder_.path("another")).exit_code, 0);
   expect_refused("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("another"), 6,
                  "another ledger");
@@ -94,7 +94,12 @@ TEST_F(CliTrain, TheLossIsShownWhereItIsPublic) {
 
 TEST_F(CliTrain, TheBudgetIsOneForAllTrainings) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
-  expect_refused(train("", "out"), 2, "is there already");
+  const std::string model = read("out/model.safetensors");
+  const Outcome again = noisefloor_run(train("--quiet --json", "out"));
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(Json::parse(again.out)["again"], true);
+  EXPECT_EQ(read("out/model.safetensors"), model);
+  expect_refused(train("--quiet --key other --epsilon 1", "out"), 2, "is there already");
   expect_refused(train("--quiet", "second"), 2, "another key");
   expect_refused(train("--quiet --key second", "second"), 3, "Nothing was spent");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("second/model.safetensors")));
@@ -145,6 +150,8 @@ TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
   ASSERT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
   const double before = spent();
+  expect_refused(train(options, "out"), 3, "--resume");
+  EXPECT_EQ(spent(), before);
   const std::string resume = options + " --resume " + folder_.path("out/checkpoint.safetensors");
   // Not with other noise, not on a damaged file, not on another ledger.
   expect_refused(
@@ -165,6 +172,24 @@ TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
   EXPECT_EQ(noisefloor_run("budget verify --ledger " + folder_.path("ledger")).exit_code, 0);
 }
 
+// Ctrl-C: the model so far, with a certificate of the steps that were made; the plan stays paid for.
+TEST_F(CliTrain, AnInterruptedTrainingGivesTheModelSoFar) {
+  std::string text = toy_toml();
+  text.replace(text.find("steps = 40"), 10, "steps = 6000000");
+  write("train.toml", text);
+  const Outcome outcome =
+      testing::shell("timeout -s INT 1 '" NOISEFLOOR_PROGRAM "' " + train("--quiet --json --threads 1", "out"));
+  ASSERT_NE(outcome.out, "") << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_LT(report["steps"], 6000000);
+  EXPECT_LT(report["epsilon"]["upper"], 2.0);
+  EXPECT_EQ(Json::parse(read("out/certificate.json"))["steps"], report["steps"]);
+  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/model.safetensors")).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_NEAR(Json::parse(shown.out)["epsilon_spent"].get<double>(), 2.0, 0.01);
+}
+
 TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
   write("new.csv", "y,x\n0.9,0.9\n-0.9,-0.8\n");
@@ -178,6 +203,39 @@ TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
   write("new.csv", "x\n0.9\n");
   expect_refused(predict + " --input " + folder_.path("new.csv"), 4, "'y'");
   expect_refused(predict + " --input " + folder_.path("none.csv"), 5, "none.csv");
+}
+
+// Not even one step with so little noise fits: nothing is drawn, and all of the budget is left.
+TEST_F(CliTrain, ABudgetTooSmallForOneStepIsNotTouched) {
+  const std::string error = testing::expect_clean_failure(train("--quiet --noise-multiplier 0.05", "out"), 3);
+  EXPECT_NE(error.find("noise multiplier"), std::string::npos) << error;
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  EXPECT_EQ(Json::parse(shown.out)["epsilon_spent"], 0) << shown.out;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+}
+
+TEST_F(CliTrain, ImagesThatAreCutOrMislabelledAreNamed) {
+  const auto [images, labels] = testing::toy_images(4);
+  const std::string model = "kind = \"logistic\"";
+  write("train.toml", testing::toy_images_toml(model, ""));
+  write("labels", labels);
+  write("images", images.substr(0, images.size() - 1));
+  expect_refused(train("--quiet", "bad"), 4, "images");
+  write("images", images);
+  write("labels", labels.substr(0, 100));
+  expect_refused(train("--quiet", "bad"), 4, "labels");
+  std::string wrong = labels;
+  wrong[8 + 17] = 2;
+  write("labels", wrong);
+  expect_refused(train("--quiet", "bad"), 4, "labels");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  // As they are, they can be learned; with copies and discrete noise, too.
+  write("labels", labels);
+  write("train.toml", testing::toy_images_toml(model, "noise = \"discrete\"\ncopies = 2\nmirror = true\n"));
+  const Outcome outcome = noisefloor_run(train("--quiet --json", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_GT(Json::parse(outcome.out)["test"]["accuracy"], 0.9);
 }
 
 TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
@@ -213,7 +271,7 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
     expect_refused(train("--quiet", "bad"), code, named);
     EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << named;
   };
-  refused("batch_size = 200", "batch_size = 5000", 2, "5000");
+  refused("batch_size = 200", "batch_size = 5000", 2, "train.toml:22: a batch of 5000");
   refused("learning_rate", "learning_rat", 2, "learning_rate");
   refused("kind = \"logistic\"", "kind = \"logistik\"", 2, "logistic");
   refused("\"data.csv\"", "\"nowhere.csv\"", 5, "nowhere.csv");
@@ -222,12 +280,19 @@ TEST_F(CliTrain, BadInputIsNamedAndNothingIsSpent) {
   refused("name = \"x\"", "name = \"z\"", 4, "z");
   refused("clip_norm = 1.0", "", 2, "clip_norm");
   refused("epsilon = 2.0", "epsilon = nan", 2, "epsilon");
+  refused("delta = 1e-5", "delta = 0.0009", 2, "1/rows");
+  refused("kind = \"logistic\"", "kind = \"layers\"\n[[model.layer]]\ntype = \"lineer\"\noutputs = 2", 2,
+          "train.toml:22");
   write("train.toml", toy_toml());
   expect_refused(train("--quiet --epsilon -1", "bad"), 2, "epsilon");
   expect_refused(train("--quiet --threads 0", "bad"), 2, "--threads");
   write("data.csv", "x,y,kind\n0.1,987nan,yes\n");
   expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "x,y,kind\n0.1,0.5\n");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
+  write("data.csv", "x,y,kind\n0.1,nan,yes\n");
+  expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
+  write("data.csv", "x,y,kind\n0.1,0.5,perhaps\n");
   expect_refused(train("--quiet", "bad"), 4, "data.csv:2");
   write("data.csv", "");
   expect_refused(train("--quiet", "bad"), 4, "data.csv");

@@ -1,0 +1,51 @@
+#include "noisefloor/release/document.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace noisefloor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kMember = "certificate";
+
+std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
+
+}  // namespace
+
+Result<Draft> document_draft(ReleaseKind kind, std::string name, std::string document, const DpStatement& statement,
+                             Delta delta, std::string configuration, std::string data, std::string program_version) {
+  const Json json = Json::parse(document, nullptr, false);
+  if (!json.is_object() || json.contains(kMember)) return invalid_argument("a document is a JSON object");
+  NF_TRY(const Interval epsilon, certified_epsilon(statement, delta));
+  Certificate certificate{kind,
+                          std::move(name),
+                          statement,
+                          delta,
+                          epsilon,
+                          certified_curve(statement),
+                          0,
+                          false,
+                          std::move(configuration),
+                          std::move(data),
+                          digest_of(document),
+                          std::move(program_version),
+                          {}};
+  return Draft{std::move(certificate), [json](const std::string& text) {
+                 Json whole = json;
+                 whole[kMember] = Json::parse(text);
+                 return text_of(whole);
+               }};
+}
+
+Result<std::optional<Document>> read_document(std::string_view bytes) {
+  Json json = Json::parse(bytes, nullptr, false);
+  if (!json.is_object() || !json.contains(kMember) || !json[kMember].is_object()) return std::optional<Document>{};
+  if (text_of(json) != bytes) return verification_failed("its text was altered");
+  std::string certificate = text_of(json[kMember]);
+  json.erase(kMember);
+  return std::optional<Document>(Document{json.dump(), std::move(certificate)});
+}
+
+}  // namespace noisefloor

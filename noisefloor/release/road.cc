@@ -1,0 +1,165 @@
+#include "noisefloor/release/road.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "noisefloor/base/file.h"
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/release/verify_release.h"
+
+namespace noisefloor {
+namespace {
+
+Result<void> authorise(const ReleaseRequest& request, Outlet& outlet) {
+  if (contains<NonPrivateEvent>(request.spend.statement.event)) {
+    return invalid_argument("what has no noise, or noise that can be repeated, is not private and is not released");
+  }
+  return outlet.prepare();
+}
+
+// The sealed release of what was made before. Its digest, signature and ε are checked.
+Result<Sealed> unsealed(std::string bytes) {
+  NF_TRY(VerifiedRelease verified, verify_release(bytes));
+  return Sealed{std::move(bytes), std::move(verified.certificate.certificate), std::move(verified.certificate_text)};
+}
+
+// The reservation of the request's key, if there is one.
+Result<std::optional<LedgerState::Spend>> earlier_spend(const ReserveRequest& request, Ledger& ledger,
+                                                        std::optional<std::uint64_t>& sequence) {
+  std::optional<LedgerState::Spend> found;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    sequence = state.find_key(request.budget, request.key);
+    if (sequence) found = *state.find_spend(*sequence);
+    return success();
+  }));
+  return found;
+}
+
+std::string configuration_of(const ReleaseRequest& request) {
+  const std::string& stated = request.spend.note.configuration;
+  return stated.empty() ? "{}" : stated;
+}
+
+// What an earlier run of this request sealed and left behind. An error if there is something that is not of it.
+Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet) {
+  NF_TRY(std::optional<std::string> bytes, outlet.kept());
+  if (!bytes) return std::optional<Sealed>{};
+  std::optional<std::uint64_t> sequence;
+  NF_TRY(const std::optional<LedgerState::Spend> spend, earlier_spend(request.spend, ledger, sequence));
+  const Error other = invalid_argument(
+      fmt::format("{} is there already, and is another release: give another place (--output), and another key to "
+                  "release, and spend, again",
+                  shown(outlet.name())));
+  Result<Sealed> sealed = unsealed(*std::move(bytes));
+  if (!spend || !sealed.has_value()) return other;
+  const Certificate& certificate = sealed.value().certificate;
+  if (!certificate.spend || certificate.spend->budget != request.spend.budget ||
+      certificate.spend->reservations.empty() || certificate.spend->reservations.back() != *sequence ||
+      certificate.configuration != configuration_of(request)) {
+    return other;
+  }
+  NF_TRY_VOID(ledger.commit(*sequence, blake2b(sealed.value().bytes),
+                            request.in_ledger ? std::optional<std::string_view>(sealed.value().bytes) : std::nullopt));
+  return std::optional<Sealed>(std::move(sealed).value());
+}
+
+Result<Sealed> run_and_commit(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet, const PaidRun& run,
+                              Reservation reservation) {
+  NF_TRY(const Witness before, ledger.witness());
+  CertifiedSpend paid{before.head.ledger, request.spend.budget, request.earlier, 0, {}};
+  paid.reservations.push_back(reservation.sequence());
+  reservation.begin();
+  NF_TRY(Draft draft, run(paid));
+  NF_TRY(const Witness witness, ledger.witness());
+  paid.head = witness.head.sequence + 1;
+  paid.head_hash = witness.head.hash;
+  const Sign sign = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
+  Sealed sealed = seal(std::move(draft), std::move(paid), sign);
+  NF_TRY_VOID(outlet.keep(sealed.bytes));
+  NF_TRY_VOID(ledger.commit(reservation.sequence(), blake2b(sealed.bytes),
+                            request.in_ledger ? std::optional<std::string_view>(sealed.bytes) : std::nullopt));
+  return sealed;
+}
+
+}  // namespace
+
+Sealed seal(Draft draft, std::optional<CertifiedSpend> spend, const Sign& sign) {
+  draft.certificate.spend = std::move(spend);
+  std::string text = to_json(draft.certificate, sign);
+  std::string bytes = draft.with_certificate(text);
+  return {std::move(bytes), std::move(draft.certificate), std::move(text)};
+}
+
+Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet, const PaidRun& run) {
+  NF_TRY_VOID(authorise(request, outlet));
+  NF_TRY(std::optional<Sealed> earlier, left_behind(request, ledger, outlet));
+  if (!earlier) {
+    NF_TRY(Reservation reservation, ledger.reserve(request.spend));
+    if (!reservation.earlier_release()) {
+      NF_TRY(Sealed sealed, run_and_commit(request, ledger, outlet, run, std::move(reservation)));
+      NF_TRY_VOID(outlet.publish(sealed));
+      return Released{std::move(sealed), false};
+    }
+    if (!reservation.earlier_answer()) {
+      return invalid_argument(
+          fmt::format("the key {} was used before, for reservation {}: what it made has the digest {}. To release, and "
+                      "spend, again, give another key",
+                      shown(request.spend.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
+    }
+    NF_TRY(earlier, unsealed(*reservation.earlier_answer()));
+  }
+  NF_TRY_VOID(outlet.publish(*earlier));
+  return Released{*std::move(earlier), true};
+}
+
+// --- Files ------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::size_t kMaxReleaseBytes = std::size_t{4} << 30;
+
+}  // namespace
+
+FileOutlet::FileOutlet(std::string path, std::string certificate_path)
+    : path_(std::move(path)), sealed_path_(path_ + ".sealed"), certificate_path_(std::move(certificate_path)) {}
+
+Result<void> FileOutlet::prepare() {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (error) {
+    return io_error(fmt::format("the folder {} could not be made: {}", shown(folder.string()), error.message()));
+  }
+  // Whether it can be written is known from trying.
+  const std::string probe = path_ + ".probe";
+  NF_TRY_VOID(write_file(probe, ""));
+  std::filesystem::remove(probe, error);
+  return success();
+}
+
+Result<std::optional<std::string>> FileOutlet::kept() {
+  for (const std::string& path : {sealed_path_, path_}) {
+    std::error_code error;
+    if (!std::filesystem::exists(path, error)) continue;
+    NF_TRY(std::string bytes, read_file(path, kMaxReleaseBytes));
+    return std::optional<std::string>(std::move(bytes));
+  }
+  return std::optional<std::string>{};
+}
+
+Result<void> FileOutlet::keep(const std::string& bytes) { return write_file(sealed_path_, bytes); }
+
+Result<void> FileOutlet::publish(const Sealed& release) {
+  // The certificate first: where the file is, everything is.
+  NF_TRY_VOID(write_file(certificate_path_, release.signed_certificate));
+  NF_TRY_VOID(write_file(path_, release.bytes));
+  std::error_code error;
+  std::filesystem::remove(sealed_path_, error);
+  return success();
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,269 @@
+#include "noisefloor/release/road.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "noisefloor/base/file.h"
+#include "noisefloor/release/document.h"
+#include "noisefloor/release/verify_release.h"
+#include "tests/support/child_process.h"
+#include "tests/support/ledger_pieces.h"
+#include "tests/support/memory_outlet.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+using testing::expect_good;
+using testing::value_of;
+
+// The moments of the road at which a program may be killed.
+enum class Moment : int {
+  kNever,
+  kPreparing,
+  kLooking,
+  kRunning,
+  kRan,
+  kKeeping,
+  kKept,
+  kPublishing,
+  kCertificateIsOut,
+  kPublished,
+  kEnd
+};
+
+void pass(Moment moment, Moment killed_at) {
+  if (moment == killed_at) (void)std::raise(SIGKILL);
+}
+
+// A file outlet that dies at one of its moments.
+class Mortal final : public Outlet {
+ public:
+  Mortal(std::string path, std::string certificate, Moment killed_at)
+      : file_(std::move(path), certificate), certificate_(std::move(certificate)), killed_at_(killed_at) {}
+  [[nodiscard]] std::string name() const override { return file_.name(); }
+  [[nodiscard]] Result<void> prepare() override {
+    pass(Moment::kPreparing, killed_at_);
+    return file_.prepare();
+  }
+  [[nodiscard]] Result<std::optional<std::string>> kept() override {
+    pass(Moment::kLooking, killed_at_);
+    return file_.kept();
+  }
+  [[nodiscard]] Result<void> keep(const std::string& bytes) override {
+    pass(Moment::kKeeping, killed_at_);
+    NF_TRY_VOID(file_.keep(bytes));
+    pass(Moment::kKept, killed_at_);
+    return success();
+  }
+  [[nodiscard]] Result<void> publish(const Sealed& release) override {
+    pass(Moment::kPublishing, killed_at_);
+    if (killed_at_ == Moment::kCertificateIsOut) {
+      NF_TRY_VOID(write_file(certificate_, release.signed_certificate));
+      pass(Moment::kCertificateIsOut, killed_at_);
+    }
+    NF_TRY_VOID(file_.publish(release));
+    pass(Moment::kPublished, killed_at_);
+    return success();
+  }
+
+ private:
+  FileOutlet file_;
+  std::string certificate_;
+  Moment killed_at_;
+};
+
+class RoadTest : public ::testing::Test {
+ protected:
+  RoadTest() : place_(folder_.path("ledger")), key_file_(folder_.path("key")) {
+    SigningKey key = SigningKey::generate();
+    expect_good(key.save(key_file_));
+    auto ledger = value_of(Ledger::create(place_, std::move(key), {}));
+    expect_good(ledger->create_budget(testing::terms("b", 5, 0, Rule::kBasic)));
+  }
+
+  std::unique_ptr<Ledger> open() const {
+    return value_of(Ledger::open(place_, value_of(SigningKey::load(key_file_)), {}));
+  }
+
+  static DpStatement statement() { return {Adjacency::kAddRemove, PrivacyUnit::kRow, testing::pure(1)}; }
+  static ReleaseRequest request(bool in_ledger = false, const std::string& key = "key") {
+    ReleaseRequest made{testing::request("b", key, testing::pure(1))};
+    made.in_ledger = in_ledger;
+    return made;
+  }
+  static Result<Draft> draft(const std::string& document) {
+    return document_draft(ReleaseKind::kAnswer, "answer", document, statement(), Delta::of(0), "", "none", "1.2.3");
+  }
+  // Another answer each time it is run.
+  Result<Released> release(Outlet& outlet, const ReleaseRequest& request, Moment killed_at = Moment::kNever) {
+    const auto ledger = open();
+    return release_by(request, *ledger, outlet, [&](const CertifiedSpend& paid) -> Result<Draft> {
+      EXPECT_EQ(paid.reservations.size(), 1U);
+      pass(Moment::kRunning, killed_at);
+      std::ofstream(folder_.path("runs"), std::ios::app) << 'x';
+      auto made = draft(R"({"value":)" + std::to_string(std::filesystem::file_size(folder_.path("runs"))) + "}");
+      pass(Moment::kRan, killed_at);
+      return made;
+    });
+  }
+  [[nodiscard]] std::string path() const { return folder_.path("answer.json"); }
+  [[nodiscard]] std::string certificate() const { return folder_.path("answer.certificate.json"); }
+  [[nodiscard]] std::uintmax_t runs() const {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(folder_.path("runs"), none);
+    return none ? 0 : size;
+  }
+  double spent() const { return 5 * value_of(open()->budget("b")).account.spent_share(); }
+
+  testing::TemporaryFolder folder_;
+  std::string place_;
+  std::string key_file_;
+};
+
+TEST_F(RoadTest, WhatIsPublishedIsPaidForCertifiedAndCommitted) {
+  FileOutlet outlet(path(), certificate());
+  const Released made = value_of(release(outlet, request()));
+  EXPECT_FALSE(made.again);
+  const std::string bytes = value_of(read_file(path(), 1 << 20));
+  EXPECT_EQ(bytes, made.release.bytes);
+  EXPECT_EQ(value_of(read_file(certificate(), 1 << 20)), made.release.signed_certificate);
+  EXPECT_FALSE(std::filesystem::exists(path() + ".sealed"));
+  const VerifiedRelease verified = value_of(verify_release(bytes));
+  EXPECT_TRUE(verified.has_content);
+  EXPECT_EQ(verified.certificate.certificate.kind, ReleaseKind::kAnswer);
+  expect_good(verify_in_ledger(verified, *open()));
+  EXPECT_NEAR(spent(), 1, 1e-9);
+}
+
+TEST_F(RoadTest, NothingIsRunThatIsNotPaidFor) {
+  testing::MemoryOutlet outlet;
+  ReleaseRequest dear{testing::request("b", "key", testing::pure(6))};
+  expect_error(release(outlet, dear), ErrorCode::kBudgetExhausted, "does not allow");
+  ReleaseRequest open_book{testing::request("b", "key", NonPrivateEvent{})};
+  expect_error(release(outlet, open_book), ErrorCode::kInvalidArgument, "not private");
+  FileOutlet nowhere("/proc/no/such/answer.json", "/proc/no/such/certificate.json");
+  expect_error(release(nowhere, request()), ErrorCode::kIo, "could not be made");
+  EXPECT_EQ(runs(), 0U);
+  EXPECT_EQ(spent(), 0);
+  EXPECT_TRUE(outlet.published.empty());
+}
+
+TEST_F(RoadTest, OneKeyIsOneRelease) {
+  FileOutlet outlet(path(), certificate());
+  const Released first = value_of(release(outlet, request()));
+  const Released again = value_of(release(outlet, request()));
+  EXPECT_TRUE(again.again);
+  EXPECT_EQ(again.release.bytes, first.release.bytes);
+  EXPECT_EQ(runs(), 1U);
+  EXPECT_NEAR(spent(), 1, 1e-9);
+  // Elsewhere there is nothing to find, and the ledger did not keep it.
+  FileOutlet elsewhere(folder_.path("else.json"), folder_.path("else.certificate.json"));
+  expect_error(release(elsewhere, request()), ErrorCode::kInvalidArgument, "was used before");
+  // Another key does not take the place of what is there.
+  expect_error(release(outlet, request(false, "other")), ErrorCode::kInvalidArgument, "is there already");
+  ReleaseRequest other = request();
+  other.spend.note.configuration = R"({"other":1})";
+  expect_error(release(outlet, other), ErrorCode::kInvalidArgument, "is there already");
+  EXPECT_EQ(runs(), 1U);
+  EXPECT_NEAR(spent(), 1, 1e-9);
+}
+
+TEST_F(RoadTest, WhatTheLedgerKeepsIsGivenAgainAnywhere) {
+  testing::MemoryOutlet outlet;
+  const Released first = value_of(release(outlet, request(true)));
+  const Released again = value_of(release(outlet, request(true)));
+  EXPECT_TRUE(again.again);
+  EXPECT_EQ(outlet.published, (std::vector<std::string>{first.release.bytes, first.release.bytes}));
+  EXPECT_EQ(runs(), 1U);
+  EXPECT_NEAR(spent(), 1, 1e-9);
+}
+
+TEST_F(RoadTest, WhatLiesInTheWayIsNotWrittenOver) {
+  expect_good(write_file(path(), "somebody's notes"));
+  FileOutlet outlet(path(), certificate());
+  expect_error(release(outlet, request()), ErrorCode::kInvalidArgument, "is there already");
+  EXPECT_EQ(value_of(read_file(path(), 100)), "somebody's notes");
+  EXPECT_EQ(spent(), 0);
+}
+
+TEST_F(RoadTest, AFailedRunIsSpentAndSaysSo) {
+  testing::MemoryOutlet outlet;
+  const auto fails = [](const CertifiedSpend&) -> Result<Draft> { return internal_error("it broke"); };
+  expect_error(release_by(request(), *open(), outlet, fails), ErrorCode::kInternal, "it broke");
+  EXPECT_NEAR(spent(), 1, 1e-9);
+  expect_error(release(outlet, request()), ErrorCode::kBudgetExhausted, "counts as spent");
+  EXPECT_TRUE(outlet.published.empty());
+}
+
+// Nothing is public without a reservation, no reservation is lost, and asking again finishes or says why not.
+TEST_F(RoadTest, KilledAtAnyMoment) {
+  for (int moment = 1; moment < static_cast<int>(Moment::kEnd); ++moment) {
+    for (const bool in_ledger : {false, true}) {
+      const auto killed_at = static_cast<Moment>(moment);
+      SCOPED_TRACE(::testing::Message() << "killed at " << moment << (in_ledger ? ", kept in the ledger" : ""));
+      for (const auto& file : {path(), certificate(), path() + ".sealed"}) std::filesystem::remove(file);
+      std::filesystem::remove(folder_.path("runs"));
+      const std::string key = std::to_string(moment) + (in_ledger ? "+" : "");
+      expect_good(open()->create_budget(testing::terms(key, 1, 0, Rule::kBasic)));
+      ReleaseRequest wanted = request(in_ledger, key);
+      wanted.spend.budget = key;
+      const auto child = testing::ChildProcess::run([&] {
+        Mortal outlet(path(), certificate(), killed_at);
+        return release(outlet, wanted, killed_at).has_value() ? 0 : 1;
+      });
+      ASSERT_TRUE(child.was_killed()) << "it lived";
+      const double share = value_of(open()->budget(key)).account.spent_share();
+      const bool reserved = killed_at >= Moment::kRunning;
+      EXPECT_NEAR(share, reserved ? 1 : 0, 1e-9);
+      if (std::filesystem::exists(path())) {
+        EXPECT_TRUE(killed_at == Moment::kPublished);
+        expect_good(verify_in_ledger(value_of(verify_release(value_of(read_file(path(), 1 << 20)))), *open()));
+      }
+      const std::uintmax_t before = runs();
+      Mortal outlet(path(), certificate(), Moment::kNever);
+      const auto again = release(outlet, wanted);
+      EXPECT_LE(value_of(open()->budget(key)).account.spent_share(), 1 + 1e-9);
+      const bool lost = reserved && killed_at < Moment::kKept;
+      if (lost) {
+        expect_error(again, ErrorCode::kBudgetExhausted, "counts as spent");
+        EXPECT_FALSE(std::filesystem::exists(path()));
+        continue;
+      }
+      ASSERT_TRUE(again.has_value()) << again.error().message;
+      EXPECT_EQ(again.value().again, reserved);
+      EXPECT_EQ(runs(), reserved ? before : 1U) << "noise is drawn once";
+      EXPECT_EQ(value_of(read_file(path(), 1 << 20)), again.value().release.bytes);
+      EXPECT_TRUE(std::filesystem::exists(certificate()));
+      EXPECT_FALSE(std::filesystem::exists(path() + ".sealed"));
+      expect_good(verify_in_ledger(value_of(verify_release(again.value().release.bytes)), *open()));
+    }
+  }
+}
+
+TEST_F(RoadTest, AnyAlteredByteOfADocumentIsFound) {
+  testing::MemoryOutlet outlet;
+  const std::string bytes = value_of(release(outlet, request())).release.bytes;
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    std::string changed = bytes;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(verify_release(changed).has_value()) << at << ": " << changed[at];
+  }
+  for (const char* other : {"{}", R"({"value":1})", R"({"certificate":{}})", R"({"certificate":1})"}) {
+    EXPECT_FALSE(verify_release(other).has_value()) << other;
+  }
+}
+
+TEST_F(RoadTest, ADocumentIsAnObjectWithoutACertificateOfItsOwn) {
+  expect_error(draft("[1]"), ErrorCode::kInvalidArgument, "JSON object");
+  expect_error(draft("nonsense"), ErrorCode::kInvalidArgument, "JSON object");
+  expect_error(draft(R"({"certificate":{}})"), ErrorCode::kInvalidArgument, "JSON object");
+}
+
+}  // namespace
+}  // namespace noisefloor
