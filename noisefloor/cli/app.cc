@@ -17,6 +17,7 @@
 #include "noisefloor/cli/mechanism_command.h"
 #include "noisefloor/cli/model_command.h"
 #include "noisefloor/cli/plan_command.h"
+#include "noisefloor/cli/report_command.h"
 #include "noisefloor/cli/secagg_command.h"
 #include "noisefloor/cli/sweep_command.h"
 #include "noisefloor/cli/train_command.h"
@@ -34,6 +35,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor check pipeline.toml
   noisefloor plan --rows 60000 --epochs 6 --epsilon 0.15
   noisefloor train examples/training/fashion.toml
+  noisefloor report fashion
   noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor secagg parameters --clients 1000 --corrupt 0.1 --drop 0.2
@@ -91,6 +93,7 @@ int run_checked(int argc, char** argv) {
   add_evaluate_command(app, action);
   add_predict_command(app, action);
   add_verify_command(app, action);
+  add_report_command(app, action);
   add_sweep_command(app, action);
   add_secagg_command(app, action);
   add_demo_command(app, action);

@@ -14,6 +14,8 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/model_report.h"
+#include "noisefloor/cli/run_folder.h"
+#include "noisefloor/cli/run_report.h"
 #include "noisefloor/cli/training_session.h"
 #include "noisefloor/report/chart.h"
 
@@ -32,6 +34,7 @@ struct SweepOptions : LedgerAccess {
   std::string threads;
   std::string replay_seed;
   bool quiet = false;
+  bool no_report = false;
 };
 
 // One row of the table.
@@ -62,9 +65,9 @@ Result<std::vector<double>> parse_epsilons(const std::string& text) {
   return epsilons;
 }
 
-std::string name_of_run(double epsilon) {
-  return std::isfinite(epsilon) ? fmt::format("epsilon-{:g}", epsilon) : "without-privacy";
-}
+std::string shown_epsilon(double epsilon) { return std::isfinite(epsilon) ? fmt::format("{:g}", epsilon) : "inf"; }
+
+std::string name_of_run(double epsilon) { return sweep_run_name(shown_epsilon(epsilon)); }
 
 // What is compared: higher is better, or lower for a loss.
 struct Measure {
@@ -84,8 +87,6 @@ double loss_of_utility(const Quality& quality, const Quality& best) {
   if (other == 0) return 0;
   return own.is_loss ? own.value / other - 1 : 1 - own.value / other;
 }
-
-std::string shown_epsilon(double epsilon) { return std::isfinite(epsilon) ? fmt::format("{:g}", epsilon) : "inf"; }
 
 std::string or_dash(const std::optional<double>& value, const char* format) {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
@@ -216,7 +217,7 @@ Result<Report> run_sweep(const SweepOptions& o) {
   }
 
   Report report(fmt::format("{}: quality at each epsilon (delta {:g})", training.name, each.value()));
-  const std::string csv = (folder / "sweep.csv").string();
+  const std::string csv = (folder / kSweepName).string();
   NF_TRY_VOID(write_file(csv, as_csv(runs, each)));
   report_table(report, runs);
   Json rows = Json::array();
@@ -230,6 +231,13 @@ Result<Report> run_sweep(const SweepOptions& o) {
     NF_TRY_VOID(write_file(svg, as_svg(runs, training.name, each)));
     report.set("svg", svg);
     report.line("picture", svg);
+  }
+  if (!o.no_report) {
+    const std::string page = try_to_write_report(folder.string(), {opened.ledger.get(), location_of(o), true});
+    if (!page.empty()) {
+      report.set("report", page);
+      report.line("report", page);
+    }
   }
   report.remark(
       fmt::format("Utility lost is relative to epsilon {}; quality is that on {} test examples, taken as public.",
@@ -258,6 +266,7 @@ void add_sweep_command(CLI::App& app, Action& action) {
         ->type_name("DIR")
         ->group("Output");
     command.add_flag("--quiet", o.quiet, "No progress")->group("Output");
+    command.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
     command.add_option("--key", o.key, "Of these spends in the ledger (NAME-sweep)")->type_name("KEY")->group("Ledger");
     command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
     o.add_to(command, true, true);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,8 @@
 #include "noisefloor/cli/input.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/model_report.h"
+#include "noisefloor/cli/run_folder.h"
+#include "noisefloor/cli/run_report.h"
 #include "noisefloor/cli/torch_backend.h"
 #include "noisefloor/cli/training_plan.h"
 #include "noisefloor/cli/training_session.h"
@@ -40,6 +43,7 @@ struct TrainOptions : LedgerAccess {
   std::string checkpoint_every = "60";
   std::string plan;
   bool quiet = false;
+  bool no_report = false;
   WorkerOptions workers;
 };
 
@@ -147,6 +151,45 @@ void report_run(Report& report, const TrainingSession& session, const RunRequest
                                       session.model->parameters(), rate));
 }
 
+// How it was called. The place of a ledger is left out where it is an address, which may hold a password.
+std::string command_of(const TrainOptions& o) {
+  std::string command = "noisefloor train " + shell_word(o.file);
+  for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"--plan", o.plan},
+                                    {"--epsilon", o.epsilon},
+                                    {"--delta", o.delta},
+                                    {"--noise-multiplier", o.noise_multiplier},
+                                    {"--replay-seed", o.replay_seed},
+                                    {"--resume", o.resume},
+                                    {"--key", o.key},
+                                    {"--output", o.output},
+                                    {"--ledger", o.ledger.find("://") == std::string::npos ? o.ledger : ""}}) {
+    if (!value.empty()) command += fmt::format(" {} {}", name, shell_word(value));
+  }
+  return command;
+}
+
+// Beside the model: what this command printed, and the utility graph of the plan; then the report on all of it.
+void write_notes(Report& report, const TrainOptions& o, const OutputFiles& files, Ledger* ledger) {
+  report.set("command", command_of(o));
+  Result<void> written = write_file((files.folder / kRunName).string(), report.as_json());
+  const std::filesystem::path graph = std::filesystem::path(o.plan).parent_path() / kUtilityGraphName;
+  std::error_code error;
+  if (written.has_value() && !o.plan.empty() && std::filesystem::exists(graph, error)) {
+    std::filesystem::copy_file(graph, files.folder / kUtilityGraphName,
+                               std::filesystem::copy_options::overwrite_existing, error);
+    if (error) written = io_error(fmt::format("the utility graph could not be copied: {}", error.message()));
+  }
+  if (!written.has_value()) {  // The model is there and is paid for.
+    fmt::print(stderr, "warning: {}\n", written.error().message);
+    return;
+  }
+  if (o.no_report) return;
+  const std::string page = try_to_write_report(files.folder.string(), {ledger, location_of(o), true});
+  if (page.empty()) return;
+  report.set("report", page);
+  report.line("report", page);
+}
+
 // What workers must have in common. All of it stays among them.
 Result<std::string> joint_statement(const TrainOptions& o, const TrainingFile& file, const Dataset& data) {
   const auto digest = [](const auto& numbers) {
@@ -222,6 +265,7 @@ Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   if (examples.test) report_quality(report, "test", *session.model, run.weights, *examples.test);
   if (plan)
     NF_TRY_VOID(finish_plan(report, *plan, o.plan, request.files, o.file, *session.model, run.weights, examples));
+  write_notes(report, o, request.files, opened.ledger.get());
   if (stopped && request.checkpoint_seconds > 0) {
     report.remark(fmt::format("To go on, which is charged again: --resume {} --output ANOTHER",
                               noisefloor::shown(request.files.checkpoint())));
@@ -245,6 +289,7 @@ void add_train_command(CLI::App& app, Action& action) {
         ->type_name("DIR")
         ->group("Output");
     command.add_flag("--quiet", o.quiet, "No progress")->group("Output");
+    command.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
     command.add_option("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says")
         ->type_name("E")
         ->group("Privacy");

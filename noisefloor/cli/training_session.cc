@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -42,49 +43,80 @@ std::string shown_time(double seconds) {
                        : fmt::format("{}:{:02}", whole / 60, whole % 60);
 }
 
-// Of public validation examples, if there are any.
-using PublicLoss = std::optional<double>;
+// Public examples that are looked at now and then, if there are any: those for validation, or else those for tests.
+struct Watched {
+  const char* name;
+  Dataset examples;
+};
 
-std::string as_text(const TrainingProgress& p, PublicLoss loss) {
+struct WatchedQuality {
+  const char* name;
+  Quality quality;
+};
+using PublicQuality = std::optional<WatchedQuality>;
+
+std::string as_text(const TrainingProgress& p, const PublicQuality& watched) {
   const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
   return fmt::format("step {}/{} ({} %), {}{}, {:.0f} examples/s, {} left", p.steps, p.planned,
-                     100 * p.steps / p.planned, loss ? fmt::format("validation loss {:.4f}, ", *loss) : "", epsilon,
+                     100 * p.steps / p.planned,
+                     watched ? fmt::format("{} loss {:.4f}, ", watched->name, watched->quality.loss) : "", epsilon,
                      p.examples_per_second, shown_time(p.seconds_left));
 }
 
-Json as_json(const TrainingProgress& p, PublicLoss loss) {
+Json as_json(const TrainingProgress& p, const PublicQuality& watched) {
   Json json{{"step", p.steps},
             {"epsilon", std::isfinite(p.epsilon) ? Json(p.epsilon) : Json(nullptr)},
             {"clip_norm", p.clip_norm},
             {"examples_per_second", std::round(p.examples_per_second)},
             {"seconds", p.seconds}};
-  if (loss) json["validation_loss"] = *loss;
+  if (!watched) return json;
+  const std::string name = watched->name;
+  json[name + "_loss"] = watched->quality.loss;
+  if (watched->quality.accuracy) json[name + "_accuracy"] = *watched->quality.accuracy;
   return json;
 }
 
 // Enough to see where it goes, and few enough not to slow it down.
-constexpr std::size_t kWatched = 1000;
+constexpr std::size_t kMostWatched = 1000;
 
-Result<std::optional<Dataset>> watched_of(const TrainingExamples& examples) {
-  if (!examples.validation) return std::optional<Dataset>{};
-  std::vector<std::uint64_t> rows(std::min(kWatched, examples.validation->rows));
+Result<std::optional<Watched>> watched_of(const TrainingExamples& examples) {
+  const std::optional<Dataset>& shown = examples.validation ? examples.validation : examples.test;
+  if (!shown) return std::optional<Watched>{};
+  std::vector<std::uint64_t> rows(std::min(kMostWatched, shown->rows));
   std::iota(rows.begin(), rows.end(), 0);
-  NF_TRY(Dataset watched, examples.validation->take(rows));
-  return std::optional<Dataset>(std::move(watched));
+  NF_TRY(Dataset some, shown->take(rows));
+  return std::optional(Watched{examples.validation ? "validation" : "test", std::move(some)});
 }
+
+// Looks at them for a twentieth of the time at most.
+class Watcher {
+ public:
+  explicit Watcher(std::optional<Watched> watched) : watched_(std::move(watched)) {}
+  PublicQuality look(TrainableModel& model, const std::vector<float>& weights, const TrainingProgress& p) {
+    if (!watched_ || (p.steps < p.planned && p.seconds < next_)) return {};
+    const auto start = std::chrono::steady_clock::now();
+    PublicQuality found = WatchedQuality{watched_->name, model.quality(weights, watched_->examples)};
+    next_ = p.seconds + 20 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return found;
+  }
+
+ private:
+  std::optional<Watched> watched_;
+  double next_ = 0;
+};
 
 // One line that is written over on a terminal; elsewhere a line now and then.
 class ProgressLine {
  public:
   ProgressLine(std::string title, bool quiet)
       : title_(std::move(title)), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
-  void show(const TrainingProgress& p, PublicLoss loss) {
+  void show(const TrainingProgress& p, const PublicQuality& watched) {
     if (quiet_) return;
     const bool last = p.steps == p.planned;
     if (terminal_) {
-      fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p, loss), last ? "\n" : "");
+      fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p, watched), last ? "\n" : "");
     } else if (last || p.seconds >= next_) {
-      fmt::print(stderr, "{}{}\n", title_, as_text(p, loss));
+      fmt::print(stderr, "{}{}\n", title_, as_text(p, watched));
       next_ = p.seconds + 10;
     }
   }
@@ -213,8 +245,8 @@ TrainingPlan plan_of(const TrainingSession& session, const RunRequest& request) 
 // What people see of a run while it goes on.
 class Watch {
  public:
-  Watch(TrainingSession& session, const RunRequest& request, const DpSgd& sgd, std::optional<Dataset> watched)
-      : session_(&session), sgd_(&sgd), line_(request.title, request.quiet), watched_(std::move(watched)) {}
+  Watch(TrainingSession& session, const RunRequest& request, const DpSgd& sgd, std::optional<Watched> watched)
+      : session_(&session), sgd_(&sgd), line_(request.title, request.quiet), watcher_(std::move(watched)) {}
 
   Result<void> write_to(const std::string& path) {
     metrics_.open(path, std::ios::app);
@@ -223,10 +255,10 @@ class Watch {
   }
   void show(const TrainingProgress& progress) {
     last_ = progress;
-    PublicLoss loss;
-    if (watched_) loss = session_->model->quality(sgd_->result(), *watched_).loss;
-    line_.show(progress, loss);
-    if (metrics_.is_open()) metrics_ << as_json(progress, loss).dump() << std::endl;  // NOLINT: flushed, to be followed
+    const PublicQuality quality = watcher_.look(*session_->model, sgd_->result(), progress);
+    line_.show(progress, quality);
+    if (!metrics_.is_open()) return;
+    metrics_ << as_json(progress, quality).dump() << std::endl;  // NOLINT: flushed, so that it can be followed
   }
   [[nodiscard]] const TrainingProgress& last() const { return last_; }
 
@@ -234,7 +266,7 @@ class Watch {
   TrainingSession* session_;
   const DpSgd* sgd_;
   ProgressLine line_;
-  std::optional<Dataset> watched_;
+  Watcher watcher_;
   std::ofstream metrics_;
   TrainingProgress last_;
 };
@@ -246,7 +278,7 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   auto& [secure, replay, sgd] = descent;
   FileOutlet outlet(request.files.model(), request.files.certificate());
   NF_TRY_VOID(outlet.prepare());
-  NF_TRY(std::optional<Dataset> watched, watched_of(*session.examples));
+  NF_TRY(std::optional<Watched> watched, watched_of(*session.examples));
   Watch watch(session, request, sgd, std::move(watched));
   NF_TRY_VOID(watch.write_to(request.files.metrics()));
 

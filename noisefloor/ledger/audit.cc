@@ -192,6 +192,50 @@ Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::
   return summary;
 }
 
+Result<std::optional<BudgetShares>> shares_of(Ledger& ledger, const std::string& budget,
+                                              std::span<const std::uint64_t> reservations) {
+  NF_TRY(LedgerState::Budget payer, ledger.budget(budget));
+  std::string part;  // of the payer's budget, that the uses are paid from; or empty
+  while (!payer.terms->parent.empty()) {
+    part = payer.terms->name;
+    NF_TRY(payer, ledger.budget(payer.terms->parent));
+  }
+  if (payer.terms->rule == Rule::kPlanned) return std::optional<BudgetShares>();
+  const std::string& name = payer.terms->name;
+  BudgetShares shares{payer.terms, 0, 0, 0, payer.account.left()};
+  LedgerState state;
+  double spent = 0;
+  bool begun = false;
+  const auto add_up = [&](const Entry& entry) -> Result<void> {
+    NF_TRY_VOID(state.apply(entry));
+    const auto* use = std::get_if<ReserveEntry>(&entry.body);
+    const auto* child = std::get_if<BudgetEntry>(&entry.body);
+    const bool costs = (use != nullptr && use->budget == name) || (child != nullptr && child->terms.parent == name);
+    const bool takes_back = std::holds_alternative<AbortEntry>(entry.body);
+    if (!costs && !takes_back) return success();
+    const LedgerState::Budget* const now = state.find(name);
+    if (now == nullptr || (now->spends == now->aborted && now->children.empty())) {
+      spent = 0;
+      return success();
+    }
+    NF_TRY(const PrivacyLoss loss, now->account.odometer(now->terms->delta));
+    const double total = std::min(loss.value(), now->terms->epsilon.value());
+    const bool own = part.empty() ? use != nullptr && std::find(reservations.begin(), reservations.end(),
+                                                                entry.sequence) != reservations.end()
+                                  : child != nullptr && child->terms.name == part;
+    if (own && !begun) shares.before = spent;
+    if (own) shares.own += total - spent;
+    begun |= own;
+    spent = total;
+    return success();
+  };
+  NF_TRY_VOID(for_each_entry(ledger, add_up));
+  // What was taken back since leaves less before.
+  shares.before = std::clamp(shares.before, 0.0, std::max(0.0, spent - shares.own));
+  shares.after = std::max(0.0, spent - shares.before - shares.own);
+  return std::optional(shares);
+}
+
 Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budget) {
   NF_TRY(const LedgerState::Budget found, ledger.budget(budget));
   std::optional<std::pair<std::uint64_t, ReserveEntry>> last;

@@ -7,7 +7,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +54,18 @@ struct BudgetSummary {
 };
 
 [[nodiscard]] Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at);
+
+// How some uses of a budget stand among the others, in ε at the δ of the budget that pays in the end: its parent's, if it has one.
+struct BudgetShares {
+  std::shared_ptr<const BudgetTerms> terms;  // of the budget that pays
+  double before = 0;                         // spent when the first of them was reserved
+  double own = 0;
+  double after = 0;  // by others since
+  std::string left;  // in the words of its rule
+};
+// Nothing if the budget that pays is a planned one, whose items are paid for together.
+[[nodiscard]] Result<std::optional<BudgetShares>> shares_of(Ledger& ledger, const std::string& budget,
+                                                            std::span<const std::uint64_t> reservations);
 
 struct Forecast {
   std::uint64_t last;               // the reservation that is taken as the pattern

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/temporary_folder.h"
@@ -60,6 +61,34 @@ TEST_F(AuditTest, SummaryHasTheRightFigures) {
   EXPECT_NEAR(summary.beside[0].epsilon, 1.4, 1e-12);
   EXPECT_NEAR(summary.beside[1].epsilon, 1.4, 1e-9);
   EXPECT_NE(summary.beside[1].how.find("no better than adding up"), std::string::npos);
+}
+
+TEST_F(AuditTest, SharesStandAmongTheOthers) {
+  spend("earlier", 0.5, 0);
+  const std::uint64_t first = spend("own", 1, 1e-6);
+  spend("between", 0.25, 0);
+  const std::uint64_t second = spend("own too", 0.5, 1e-6);
+  const std::array<std::uint64_t, 2> own{first, second};
+  const BudgetShares shares = shares_of(*ledger_, "trial", own).value().value();
+  EXPECT_EQ(shares.terms->name, "trial");
+  EXPECT_NEAR(shares.before, 0.5, 1e-12);
+  EXPECT_NEAR(shares.own, 1.5, 1e-12);
+  EXPECT_NEAR(shares.after, 0.25, 1e-12);
+  EXPECT_NE(shares.left.find("0.75"), std::string::npos) << shares.left;
+  EXPECT_FALSE(shares_of(*ledger_, "nobody", own).has_value());
+}
+
+TEST_F(AuditTest, SharesOfAPartAreThoseOfTheWhole) {
+  spend("earlier", 0.5, 0);
+  BudgetTerms part{"part", Epsilon::of(2), Delta::of(1e-6), Adjacency::kAddRemove, PrivacyUnit::kPerson, Rule::kBasic,
+                   0};
+  part.parent = "trial";
+  ASSERT_TRUE(ledger_->create_budget(part).has_value());
+  const BudgetShares shares = shares_of(*ledger_, "part", {}).value().value();
+  EXPECT_EQ(shares.terms->name, "trial");
+  EXPECT_NEAR(shares.before, 0.5, 1e-12);
+  EXPECT_NEAR(shares.own, 2, 1e-12);
+  EXPECT_NEAR(shares.after, 0, 1e-12);
 }
 
 TEST_F(AuditTest, RecordsSayWhatHappened) {

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
+
+#include "noisefloor/report/html.h"
 
 namespace noisefloor {
 namespace {
@@ -30,25 +33,9 @@ constexpr std::array<Colour, 7> kColours{{{"#1f5a99", "#2f6fb3"},
                                           {"#a3195b", "#c9307a"},
                                           {"#444444", "#777777"}}};
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-// Round steps of 1, 2 or 5 times a power of ten: about six of them.
-std::vector<double> linear_ticks(double low, double high) {
-  const double rough = (high - low) / 6;
+// Round steps of 1, 2 or 5 times a power of ten: about as many as wanted.
+std::vector<double> linear_ticks(double low, double high, int wanted) {
+  const double rough = (high - low) / wanted;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   double step = 10 * power;
   for (double factor : {1.0, 2.0, 5.0}) {
@@ -58,19 +45,26 @@ std::vector<double> linear_ticks(double low, double high) {
     }
   }
   std::vector<double> ticks;
-  for (auto k = static_cast<long>(std::ceil(low / step - 1e-9)); static_cast<double>(k) * step <= high * (1 + 1e-9);
-       ++k) {
-    ticks.push_back(static_cast<double>(k) * step);
-  }
+  const auto first = static_cast<long>(std::ceil(low / step - 1e-9));
+  const auto last = static_cast<long>(std::floor(high / step + 1e-9));
+  for (long k = first; k <= last; ++k) ticks.push_back(static_cast<double>(k) * step);
   return ticks;
 }
 
-std::vector<double> decade_ticks(double low, double high) {
-  const auto first = static_cast<int>(std::ceil(std::log10(low) - 1e-9));
-  const auto last = static_cast<int>(std::floor(std::log10(high) + 1e-9));
-  const int every = std::max(1, (last - first + 7) / 8);
+// Powers of ten; with 2 and 5 times them between where there are few.
+std::vector<double> logarithmic_ticks(double low, double high, int wanted) {
+  const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
+  const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
+  const bool finely = 3 * (last - first) <= wanted + 2;
+  const int every = std::max(1, (last - first + wanted - 1) / wanted);
   std::vector<double> ticks;
-  for (int k = first; k <= last; k += every) ticks.push_back(std::pow(10.0, k));
+  for (int k = first; k <= last; ++k) {
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      const double tick = factor * std::pow(10.0, k);
+      const bool shown = factor == 1 ? (finely || (k - last) % every == 0) : finely;
+      if (shown && tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9)) ticks.push_back(tick);
+    }
+  }
   return ticks;
 }
 
@@ -82,15 +76,42 @@ struct Axis {
   double begin;
   double end;
 
+  [[nodiscard]] std::vector<double> ticks(int wanted) const {
+    return logarithmic ? logarithmic_ticks(low, high, wanted) : linear_ticks(low, high, wanted);
+  }
   [[nodiscard]] double operator()(double value) const {
     const auto scaled = [&](double v) { return logarithmic ? std::log(v) : v; };
     return begin + (scaled(value) - scaled(low)) / (scaled(high) - scaled(low)) * (end - begin);
   }
 };
 
-}  // namespace
+// The least and the greatest of what is drawn.
+struct Range {
+  double low_x;
+  double high_x;
+  double low_y;
+  double high_y;
+};
 
-namespace {
+Range range_of(const Chart& chart) {
+  const Chart::Point first = chart.series.front().points.front();
+  Range range{first.x, first.x, chart.from_zero ? 0 : first.lower, first.upper};
+  const auto take = [&](double lower, double upper) {
+    range.low_y = std::min(range.low_y, lower);
+    range.high_y = std::max(range.high_y, upper);
+  };
+  for (const Chart::Series& series : chart.series) {
+    for (const Chart::Point& p : series.points) {
+      range.low_x = std::min(range.low_x, p.x);
+      range.high_x = std::max(range.high_x, p.x);
+      take(p.lower, p.upper);
+    }
+  }
+  if (chart.level) take(chart.level->y, chart.level->y);
+  if (chart.spot) take(chart.spot->y, chart.spot->y);
+  if (!(range.high_y > range.low_y)) range.high_y = range.low_y + 1;
+  return range;
+}
 
 std::string drawn(const Chart::Series& series, const Colour& colour, const Axis& x, const Axis& y, bool marks) {
   std::string band = "M";
@@ -117,23 +138,10 @@ std::string drawn(const Chart::Series& series, const Colour& colour, const Axis&
 }  // namespace
 
 std::string to_svg(const Chart& chart) {
-  Chart::Point low = chart.series.front().points.front();
-  Chart::Point high = low;
-  if (chart.from_zero) low.lower = 0;
-  for (const Chart::Series& series : chart.series) {
-    for (const Chart::Point& p : series.points) {
-      low = {std::min(low.x, p.x), std::min(low.lower, p.lower), 0};
-      high = {std::max(high.x, p.x), 0, std::max(high.upper, p.upper)};
-    }
-  }
-  if (chart.level) {
-    low.lower = std::min(low.lower, chart.level->y);
-    high.upper = std::max(high.upper, chart.level->y);
-  }
-  if (!(high.upper > low.lower)) high.upper = low.lower + 1;
+  const Range range = range_of(chart);
   const double right = chart.series.size() > 1 ? kLegend : kMargin;
-  const Axis x{low.x, high.x, chart.log_x, kLeft, kWidth - right};
-  const Axis y{low.lower, high.upper + 0.04 * (high.upper - low.lower), false, kHeight - kBottom, kTop};
+  const Axis x{range.low_x, range.high_x, chart.log_x, kLeft, kWidth - right};
+  const Axis y{range.low_y, range.high_y + 0.04 * (range.high_y - range.low_y), false, kHeight - kBottom, kTop};
 
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
@@ -142,13 +150,13 @@ std::string to_svg(const Chart& chart) {
       "<text x=\"{3}\" y=\"26\" font-size=\"17\" font-weight=\"600\" fill=\"#1b1b1b\">{2}</text>\n"
       "<text x=\"{3}\" y=\"46\" fill=\"#595959\">{4}</text>\n",
       kWidth, kHeight, escaped(chart.title), kLeft, escaped(chart.subtitle));
-  for (double tick : linear_ticks(y.low, y.high)) {
+  for (double tick : y.ticks(6)) {
     svg += fmt::format(
         "<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.2f}\" y2=\"{2:.2f}\" stroke=\"#e3e3e3\"/>"
         "<text x=\"{3}\" y=\"{4:.2f}\" text-anchor=\"end\" fill=\"#404040\">{5:.6g}</text>\n",
         kLeft, kWidth - right, y(tick), kLeft - 8, y(tick) + 4, tick);
   }
-  for (double tick : chart.log_x ? decade_ticks(x.low, x.high) : linear_ticks(x.low, x.high)) {
+  for (double tick : x.ticks(chart.log_x ? 8 : 6)) {
     svg += fmt::format(
         "<line x1=\"{0:.2f}\" x2=\"{0:.2f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#e3e3e3\"/>"
         "<text x=\"{0:.2f}\" y=\"{3}\" text-anchor=\"middle\" fill=\"#404040\">{4:.6g}</text>\n",
@@ -184,6 +192,106 @@ std::string to_svg(const Chart& chart) {
       (kLeft + kWidth - right) / 2, kHeight - 16, escaped(chart.x_label), (kTop + kHeight - kBottom) / 2,
       escaped(chart.y_label));
   return svg;
+}
+
+namespace {
+
+// What pages have room for.
+struct Frame {
+  double width;
+  double height;
+  double left;
+  double right;
+  double top;
+  double bottom;
+  int ticks_x;
+  int ticks_y;
+};
+constexpr Frame kWideFrame{520, 300, 52, 24, 34, 52, 6, 5};
+constexpr Frame kNarrowFrame{312, 250, 46, 22, 34, 52, 4, 4};
+
+std::string tick_text(double tick, const Axis& axis) {
+  const double exponent = std::log10(std::abs(tick));
+  if (axis.logarithmic && std::abs(exponent - std::round(exponent)) < 1e-9 && std::abs(exponent) > 3.5) {
+    return "10" + superscript(static_cast<int>(std::round(exponent)));
+  }
+  if (std::abs(tick) < 1e-12 * std::max(std::abs(axis.low), std::abs(axis.high))) return "0";
+  std::string text = fmt::format("{:.6g}", tick);
+  if (text.front() == '-') text.replace(0, 1, "−");
+  return text;
+}
+
+std::string grid_of(const Frame& frame, const Axis& x, const Axis& y) {
+  std::string svg;
+  for (const double tick : y.ticks(frame.ticks_y)) {
+    svg += fmt::format(
+        R"(<path class="grid" d="M{} {:.1f}H{}"/><text class="tick" x="{}" y="{:.1f}" text-anchor="end">{}</text>)",
+        frame.left, y(tick), frame.width - frame.right, frame.left - 8, y(tick) + 4, tick_text(tick, y));
+  }
+  for (const double tick : x.ticks(frame.ticks_x)) {
+    svg += fmt::format(
+        R"(<path class="grid" d="M{0:.1f} {1}V{2}"/><text class="tick" x="{0:.1f}" y="{3}" text-anchor="middle">{4}</text>)",
+        x(tick), frame.top, frame.height - frame.bottom, frame.height - frame.bottom + 18, tick_text(tick, x));
+  }
+  return svg + fmt::format(R"(<path class="frame" d="M{0} {1}V{2}H{3}"/>)", frame.left, frame.top,
+                           frame.height - frame.bottom, frame.width - frame.right);
+}
+
+std::string inline_series(const Chart& chart, std::size_t i, const Axis& x, const Axis& y) {
+  const std::vector<Chart::Point>& points = chart.series[i].points;
+  const std::size_t colour = i % kChartColours + 1;
+  std::string line;
+  std::string back;
+  bool has_band = false;
+  for (const Chart::Point& p : points) {
+    line += fmt::format("{:.1f} {:.1f} ", x(p.x), y((p.lower + p.upper) / 2));
+    has_band |= std::abs(y(p.upper) - y(p.lower)) > 1;
+  }
+  std::string svg;
+  if (has_band) {
+    for (const Chart::Point& p : points) back += fmt::format("{:.1f} {:.1f} ", x(p.x), y(p.upper));
+    for (auto p = points.rbegin(); p != points.rend(); ++p) back += fmt::format("{:.1f} {:.1f} ", x(p->x), y(p->lower));
+    svg += fmt::format(R"(<path class="band-{}" d="M{}Z"/>)", colour, back);
+  }
+  svg += fmt::format(R"(<path class="line-{}" d="M{}"/>)", colour, line);
+  if (!chart.marks) return svg;
+  for (const Chart::Point& p : points) {
+    svg += fmt::format(R"(<circle class="dot-{}" cx="{:.1f}" cy="{:.1f}" r="3.5"/>)", colour, x(p.x),
+                       y((p.lower + p.upper) / 2));
+  }
+  return svg;
+}
+
+}  // namespace
+
+std::string to_inline_svg(const Chart& chart, const std::string& id, ChartSize size, const std::string& description) {
+  const Frame& frame = size == ChartSize::kWide ? kWideFrame : kNarrowFrame;
+  const Range range = range_of(chart);
+  const double room = 0.06 * (range.high_y - range.low_y);
+  const Axis x{range.low_x, range.high_x, chart.log_x, frame.left, frame.width - frame.right};
+  const Axis y{chart.from_zero ? range.low_y : range.low_y - room, range.high_y + room, false,
+               frame.height - frame.bottom, frame.top};
+  std::string svg = fmt::format(
+      R"(<svg class="chart {0}" viewBox="0 0 {1} {2}" role="img" aria-labelledby="{3}-t {3}-d"><title id="{3}-t">{4}</title>)"
+      R"(<desc id="{3}-d">{5}</desc>)",
+      size == ChartSize::kWide ? "wide" : "narrow", frame.width, frame.height, escaped(id), escaped(chart.title),
+      escaped(description));
+  svg += grid_of(frame, x, y);
+  if (!chart.diagonal.empty()) {
+    svg += fmt::format(R"(<path class="reference" d="M{:.1f} {:.1f}L{:.1f} {:.1f}"/>)", x(0), y(1), x(1), y(0));
+  }
+  if (chart.level) {
+    svg += fmt::format(R"(<path class="reference" d="M{} {:.1f}H{}"/>)", frame.left, y(chart.level->y),
+                       frame.width - frame.right);
+  }
+  for (std::size_t i = 0; i < chart.series.size(); ++i) svg += inline_series(chart, i, x, y);
+  if (chart.spot) {
+    svg += fmt::format(R"(<circle class="spot" cx="{:.1f}" cy="{:.1f}" r="5.5"/>)", x(chart.spot->x), y(chart.spot->y));
+  }
+  return svg + fmt::format(R"(<text class="axis" x="4" y="16">{}</text>)"
+                           R"(<text class="axis" x="{:.1f}" y="{}" text-anchor="middle">{}</text></svg>)",
+                           escaped(chart.y_label), (frame.left + frame.width - frame.right) / 2, frame.height - 8,
+                           escaped(chart.x_label));
 }
 
 std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name) {

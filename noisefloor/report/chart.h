@@ -1,8 +1,12 @@
 // Line charts as SVG pictures, each line with a band between two bounds.
 //
+// Two forms: a picture of its own (to_svg), and one inside a page (to_inline_svg), whose style sheet gives the colours. The latter has
+// no text but numbers and the names of the axes: title, legend and table stand beside it as HTML, which wraps.
 // Thread safety: pure functions; plain data.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,9 +37,24 @@ struct Chart {
     std::string label;
   };
   std::optional<Level> level = {};  // a line across, to compare with
+  struct Spot {
+    double x;
+    double y;
+    std::string label;
+  };
+  std::optional<Spot> spot = {};  // one point that stands out; in pages only
 };
 
 [[nodiscard]] std::string to_svg(const Chart& chart);
+
+// For wide pages and for narrow ones: the page shows one of them.
+enum class ChartSize : std::uint8_t { kWide, kNarrow };
+
+// `id` is unique in its page. Classes: axis, tick and grid; line-N, band-N and dot-N for the series N = 1 … kChartColours, over and over;
+// reference for the diagonal and the level; spot.
+inline constexpr std::size_t kChartColours = 6;
+[[nodiscard]] std::string to_inline_svg(const Chart& chart, const std::string& id, ChartSize size,
+                                        const std::string& description);
 
 // The points as comma-separated values, with a line of names first; of several series, the name of each begins its lines.
 [[nodiscard]] std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name);

@@ -43,5 +43,51 @@ TEST(Chart, TablesNameTheSeries) {
             "0.2,3,0.1,0.2\n");
 }
 
+TEST(Chart, InAPageColoursAreTheStyleSheetsAndTheNameIsRead) {
+  Chart chart = two_lines();
+  chart.level = {0.3, "a level"};
+  chart.spot = {2, 0.8, "a spot"};
+  for (const ChartSize size : {ChartSize::kWide, ChartSize::kNarrow}) {
+    const std::string svg = to_inline_svg(chart, "p", size, "falls & rises");
+    EXPECT_EQ(count(svg, "fill=\""), 0U);
+    EXPECT_EQ(count(svg, "stroke=\""), 0U);
+    EXPECT_EQ(count(svg, "http"), 0U) << "a page needs no namespace";
+    EXPECT_EQ(count(svg, "class=\"line-"), 2U);
+    EXPECT_EQ(count(svg, "class=\"axis\""), 2U);
+    EXPECT_EQ(count(svg, "class=\"spot\""), 1U);
+    EXPECT_EQ(count(svg, "class=\"reference\""), 1U);
+    EXPECT_NE(svg.find("aria-labelledby=\"p-t p-d\"><title id=\"p-t\">a &lt; b</title>"), std::string::npos) << svg;
+    EXPECT_NE(svg.find("<desc id=\"p-d\">falls &amp; rises</desc>"), std::string::npos) << svg;
+    EXPECT_EQ(svg.find("nan"), std::string::npos);
+  }
+}
+
+// The numbers at the ticks of an axis, as they are drawn.
+std::vector<std::string> ticks_of(const Chart& chart, const std::string& anchor) {
+  const std::string svg = to_inline_svg(chart, "p", ChartSize::kWide, "");
+  std::vector<std::string> ticks;
+  const std::string end = "text-anchor=\"" + anchor + "\">";
+  for (std::size_t at = svg.find("class=\"tick\""); at != std::string::npos; at = svg.find("class=\"tick\"", at + 1)) {
+    const std::size_t text = svg.find("text-anchor", at);
+    if (svg.compare(text, end.size(), end) == 0) {
+      ticks.push_back(svg.substr(text + end.size(), svg.find('<', text) - text - end.size()));
+    }
+  }
+  return ticks;
+}
+
+TEST(Chart, TicksAreRoundAndFew) {
+  Chart chart = two_lines();
+  chart.log_x = true;
+  chart.series = {{"", {{1e-10, 0, 0.2}, {1e-2, 0, 1}}}};
+  EXPECT_EQ(ticks_of(chart, "middle"), (std::vector<std::string>{"10⁻¹⁰", "10⁻⁸", "10⁻⁶", "10⁻⁴", "0.01"}));
+  chart.series = {{"", {{1, 0, 0.2}, {8, 0, 1}}}};
+  EXPECT_EQ(ticks_of(chart, "middle"), (std::vector<std::string>{"1", "2", "5"}));
+  chart.log_x = false;
+  chart.series = {{"", {{0, -0.5, 0.2}, {300, 0, 1}}}};
+  EXPECT_EQ(ticks_of(chart, "middle"), (std::vector<std::string>{"0", "50", "100", "150", "200", "250", "300"}));
+  EXPECT_EQ(ticks_of(chart, "end"), (std::vector<std::string>{"−0.5", "0", "0.5", "1"}));
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -1,0 +1,30 @@
+// Text as HTML: whatever comes from a file or a user goes through here.
+//
+// Guarantee:     what `escaped` returns holds no character that could end a text or a quoted attribute, is UTF-8, and has no
+//                control characters, neither those of terminals nor those that reorder text on the screen: they and bytes that
+//                are not UTF-8 become U+FFFD.
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace noisefloor {
+
+[[nodiscard]] std::string escaped(std::string_view text);
+
+// Numbers for people, with `digits` significant ones: as near as can be, or on the stated side of the value.
+[[nodiscard]] std::string shown_near(double value, int digits);
+[[nodiscard]] std::string shown_at_least(double value, int digits);
+[[nodiscard]] std::string shown_at_most(double value, int digits);
+
+// With commas: "10,000".
+[[nodiscard]] std::string shown_count(std::uint64_t value);
+
+// A small probability as a power of ten: "10⁻⁵", "3.3 × 10⁻⁶". Rounded up to two digits.
+[[nodiscard]] std::string shown_power(double value);
+// "⁻⁵".
+[[nodiscard]] std::string superscript(int exponent);
+
+}  // namespace noisefloor

@@ -1,0 +1,446 @@
+#include "noisefloor/report/html_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "noisefloor/report/epsilon_scale.h"
+#include "noisefloor/report/html.h"
+#include "noisefloor/report/style.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr const char* kPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+// --- Numbers for people ------------------------------------------------------------------------------------------------------
+
+// Rounded up to three digits: "20.1", "22,100".
+std::string factor(double value) {
+  const std::string text = shown_at_least(value, 3);
+  const double rounded = std::strtod(text.c_str(), nullptr);
+  return rounded >= 1000 ? shown_count(static_cast<std::uint64_t>(std::llround(rounded))) : text;
+}
+
+std::string percent_at_least(double share) { return shown_at_least(std::min(100.0, 100 * share), 3) + " %"; }
+std::string percent(double share) { return shown_near(100 * share, 3) + " %"; }
+
+// A chance of at most δ.
+std::string one_in(double delta) {
+  if (delta >= 1) return "1 in 1";
+  const double count = 1 / delta * (1 + 1e-12);
+  return count < 1e15 ? "1 in " + shown_count(static_cast<std::uint64_t>(count)) : fmt::format("{:g}", delta);
+}
+
+bool is_private(const HtmlReport& report) { return std::isfinite(report.promise.epsilon_upper); }
+
+std::string this_noun(const HtmlReport& report) { return (report.several ? "these " : "this ") + report.noun; }
+
+// Enough digits to tell the bounds apart, within reason.
+int digits_of(const HtmlReport::Promise& promise) {
+  const double width = promise.epsilon_upper - promise.epsilon_lower;
+  if (!(width > 0)) return 6;
+  return std::clamp(static_cast<int>(std::ceil(-std::log10(width / promise.epsilon_upper))) + 2, 4, 6);
+}
+
+// --- Pieces ------------------------------------------------------------------------------------------------------------------
+
+std::string paragraph(const char* kind, const std::string& text) {
+  return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>\n", kind, escaped(text));
+}
+
+std::string table_html(const HtmlReport::Table& table, const char* kind) {
+  std::string html = fmt::format("<table class=\"{}\"><caption>{}</caption>", kind, escaped(table.caption));
+  if (!table.head.empty()) {
+    html += "<thead><tr>";
+    for (const std::string& cell : table.head) html += fmt::format("<th scope=\"col\">{}</th>", escaped(cell));
+    html += "</tr></thead>";
+  }
+  html += "<tbody>\n";
+  for (const std::vector<std::string>& row : table.rows) {
+    html += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      html += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", escaped(row[i]))
+                     : fmt::format("<td>{}</td>", escaped(row[i]));
+    }
+    html += "</tr>\n";
+  }
+  return html + "</tbody></table>\n";
+}
+
+std::string scrolled(const HtmlReport::Table& table, const char* kind = "") {
+  return fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">{}</div>\n",
+                     escaped(table.caption), table_html(table, kind));
+}
+
+std::string numbers_of(const HtmlReport::Table& table) {
+  return fmt::format("<details><summary aria-label=\"The numbers: {}\">The numbers</summary>\n{}</details>\n",
+                     escaped(table.caption), scrolled(table));
+}
+
+HtmlReport::Table numbers_of(const Chart& chart) {
+  HtmlReport::Table table{chart.title, {}, {}};
+  const bool several = chart.series.size() > 1;
+  bool bounded = false;
+  for (const Chart::Series& series : chart.series) {
+    for (const Chart::Point& p : series.points) bounded |= p.lower != p.upper;
+  }
+  if (several) table.head.emplace_back("line");
+  table.head.push_back(chart.x_label);
+  if (bounded) {
+    table.head.push_back(chart.y_label + ", lowest");
+    table.head.push_back(chart.y_label + ", highest");
+  } else {
+    table.head.push_back(chart.y_label);
+  }
+  for (const Chart::Series& series : chart.series) {
+    for (const Chart::Point& p : series.points) {
+      std::vector<std::string> row;
+      if (several) row.push_back(series.name);
+      row.push_back(shown_near(p.x, 4));
+      row.push_back(shown_near(p.lower, 6));
+      if (bounded) row.push_back(shown_near(p.upper, 6));
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+std::string legend_of(const Chart& chart) {
+  std::string items;
+  const auto item = [&](const std::string& mark, const std::string& text) {
+    items += fmt::format("<li><svg viewBox=\"0 0 28 12\" aria-hidden=\"true\">{}</svg>{}</li>", mark, escaped(text));
+  };
+  for (std::size_t i = 0; chart.series.size() > 1 && i < chart.series.size(); ++i) {
+    item(fmt::format("<path class=\"line-{}\" d=\"M2 6H26\"/>", i % kChartColours + 1), chart.series[i].name);
+  }
+  constexpr const char* kDashes = "<path class=\"reference\" d=\"M1 6H27\"/>";
+  if (!chart.diagonal.empty()) item(kDashes, chart.diagonal);
+  if (chart.level) item(kDashes, chart.level->label);
+  if (chart.spot) item("<circle class=\"spot\" cx=\"14\" cy=\"6\" r=\"4\"/>", chart.spot->label);
+  return items.empty() ? "" : "<ul class=\"legend\">" + items + "</ul>\n";
+}
+
+std::string figure_html(const HtmlReport::Figure& figure) {
+  return fmt::format("<figure class=\"card\" id=\"{}\"><figcaption><h3>{}</h3>", escaped(figure.id),
+                     escaped(figure.chart.title)) +
+         paragraph("sub", figure.chart.subtitle) + "</figcaption>\n" + legend_of(figure.chart) +
+         to_inline_svg(figure.chart, figure.id + "-wide", ChartSize::kWide, figure.reading) +
+         to_inline_svg(figure.chart, figure.id + "-narrow", ChartSize::kNarrow, figure.reading) + "\n" +
+         paragraph("reading", figure.reading) + numbers_of(numbers_of(figure.chart)) + "</figure>\n";
+}
+
+// A part of the page; nothing if it has no content.
+struct Part {
+  const char* id;
+  std::string heading;
+  std::string lead;
+  std::string content;
+};
+
+std::string figures_html(const std::vector<HtmlReport::Figure>& figures) {
+  if (figures.empty()) return "";
+  std::string html = "<div class=\"grid-2\">\n";
+  for (const HtmlReport::Figure& figure : figures) html += figure_html(figure);
+  return html + "</div>\n";
+}
+
+// --- Verdict -----------------------------------------------------------------------------------------------------------------
+
+struct Verdict {
+  const char* state;
+  std::string badge;
+};
+
+Verdict verdict_of(const HtmlReport& report) {
+  if (!is_private(report)) return {"bad", "NOT PRIVATE"};
+  const double epsilon = report.promise.epsilon_upper;
+  const EpsilonBand& band = band_of(epsilon);
+  const bool weak = epsilon > 10;
+  return {weak ? "careful" : "good",
+          fmt::format("✓ Verified · {} privacy", std::string(band.name) == "none" ? "next to no" : band.name)};
+}
+
+std::string fact(const std::string& name, const std::string& value, const std::string& note) {
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd>{}</div>\n", escaped(name), escaped(value),
+                     note.empty() ? "" : "<dd>" + escaped(note) + "</dd>");
+}
+
+std::string facts_html(const HtmlReport& report) {
+  const HtmlReport::Promise& p = report.promise;
+  std::string html = "<dl class=\"facts\">\n";
+  html += fact("Protects", "one " + p.unit, p.unit == "row" ? "one record; who has several is protected for each" : "");
+  html +=
+      fact("Neighbours",
+           p.exchanged ? fmt::format("one {} is another one", p.unit) : fmt::format("one {} is there or not", p.unit),
+           p.exchanged ? "replace-one" : "add-remove");
+  for (const HtmlReport::Fact& result : report.results) html += fact(result.name, result.value, result.note);
+  return html + "</dl>\n";
+}
+
+std::string checks_html(const HtmlReport& report) {
+  if (report.checks.empty()) return "";
+  std::string html = "<ul class=\"checks\">\n";
+  for (const HtmlReport::Check& check : report.checks) {
+    html += fmt::format(
+        "<li><svg viewBox=\"0 0 20 20\" role=\"img\" aria-label=\"{}\">{}</svg><span><strong>{}</strong> "
+        "{}</span></li>\n",
+        check.done ? "verified" : "not looked at",
+        check.done ? "<path class=\"tick-mark\" d=\"M4 10.5l4 4 8-9\"/>"
+                   : "<path class=\"open-mark\" d=\"M10 3.5a6.5 6.5 0 1 1-.01 0z\"/>",
+        escaped(check.what), escaped(check.result));
+  }
+  return html + "</ul>\n";
+}
+
+std::string merit_html(const HtmlReport& report) {
+  const HtmlReport::Promise& p = report.promise;
+  if (!is_private(report)) {
+    return "<div class=\"figure-of-merit\"><p class=\"big\">ε = ∞</p><p>There is no bound.</p></div>\n";
+  }
+  const int digits = digits_of(p);
+  std::string html =
+      fmt::format("<div class=\"figure-of-merit\"><p class=\"big\">ε ≤ {}</p>\n<p>certified: between {} and {}</p>\n",
+                  shown_at_least(p.epsilon_upper, 3), shown_at_most(p.epsilon_lower, digits),
+                  shown_at_least(p.epsilon_upper, digits));
+  html += p.delta > 0 ? fmt::format("<p>δ = {} ({})</p>", shown_power(p.delta), one_in(p.delta))
+                      : std::string("<p>δ = 0: without exception</p>");
+  return html + "</div>\n";
+}
+
+std::string hero_html(const HtmlReport& report) {
+  const Verdict verdict = verdict_of(report);
+  std::string html = fmt::format(
+      "<section class=\"card hero {}\" aria-labelledby=\"name\">\n<div class=\"hero-grid\">\n<div>\n"
+      "<p class=\"badge\">{}</p>\n<h1 id=\"name\">{}</h1>\n",
+      verdict.state, escaped(verdict.badge), escaped(report.name));
+  html += paragraph("promise", promise_in_words(report));
+  for (const std::string& warning : report.warnings) html += paragraph("warning", warning);
+  return html + "</div>\n" + merit_html(report) + "</div>\n" + facts_html(report) + checks_html(report) +
+         "</section>\n";
+}
+
+// --- Budget ------------------------------------------------------------------------------------------------------------------
+
+std::string budget_html(const HtmlReport& report) {
+  if (!report.budget) return paragraph("card", report.no_budget);
+  const HtmlReport::Budget& b = *report.budget;
+  struct Amount {
+    const char* kind;
+    std::string name;
+    double epsilon;
+    bool always;
+  };
+  const double left = std::max(0.0, b.epsilon - b.before - b.own - b.after);
+  const std::array<Amount, 4> amounts{{{"before", "spent before", b.before, true},
+                                       {"own", "spent by " + this_noun(report), b.own, true},
+                                       {"after", "spent since", b.after, false},
+                                       {"left", "left", left, true}}};
+  std::string words;
+  std::string bar;
+  std::string list;
+  double x = 0;
+  for (const Amount& amount : amounts) {
+    const double share = b.epsilon > 0 ? 1000 * amount.epsilon / b.epsilon : 0;
+    bar += fmt::format("<rect class=\"part-{}\" x=\"{:.2f}\" width=\"{:.2f}\" height=\"10\"/>", amount.kind, x, share);
+    x += share;
+    if (!amount.always && !(amount.epsilon > 0)) continue;
+    // What is spent rounds up, what is left rounds down.
+    const bool is_left = std::string(amount.kind) == "left";
+    const double rest = amount.epsilon < 1e-4 * b.epsilon ? 0 : amount.epsilon;
+    const std::string text = is_left ? shown_at_most(rest, 4) : shown_at_least(amount.epsilon, 4);
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", amount.name, text);
+    list += fmt::format(
+        "<li><svg viewBox=\"0 0 14 14\" aria-hidden=\"true\"><rect class=\"part-{0} swatch-{0}\" x=\"1\" y=\"1\" "
+        "width=\"12\" "
+        "height=\"12\" rx=\"3\"/></svg><strong>ε {1}</strong><span>{2} ({3})</span></li>\n",
+        amount.kind, text, escaped(amount.name), percent((is_left ? rest : amount.epsilon) / b.epsilon));
+  }
+  std::string html = "<div class=\"card keep\">\n";
+  html += fmt::format("<h3>{}: ε = {:g} at δ = {}</h3>\n", escaped(b.name), b.epsilon, shown_power(b.delta));
+  html += fmt::format(
+      "<svg class=\"bar\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{}\" "
+      "style=\"margin-top:14px\">{}</svg>\n<ul class=\"amounts\">\n{}</ul>\n",
+      escaped(fmt::format("Of epsilon {:g}: {}.", b.epsilon, words)), bar, list);
+  return html + paragraph("sub", b.left_in_words) + "</div>\n";
+}
+
+// --- Reading -----------------------------------------------------------------------------------------------------------------
+
+std::string scale_html(const HtmlReport& report) {
+  const double epsilon = report.promise.epsilon_upper;
+  const EpsilonBand& band = band_of(epsilon);
+  std::string among;
+  HtmlReport::Table table{"Typical values of ε", {"application", "ε", "why"}, {}};
+  for (const TypicalEpsilon& t : typical_epsilons()) {
+    // As it is shown, rounded.
+    const double shown = std::strtod(shown_at_least(epsilon, 3).c_str(), nullptr);
+    if (shown >= t.low && shown <= t.high) among += (among.empty() ? "" : ", ") + std::string(t.application);
+    table.rows.push_back({t.application, fmt::format("{:g} to {:g}", t.low, t.high), t.why});
+  }
+  const std::string stands =
+      fmt::format("On a scale of strong (up to 1), practical (up to 10), weak (up to 100) and none, ε ≤ {} is {}. {}",
+                  shown_at_least(epsilon, 3), band.name,
+                  among.empty() ? "It is outside the ranges that are typical of the applications below."
+                                : "It is within what is typical of: " + among + ".");
+  return "<div class=\"card keep\"><h3>Where it stands</h3>\n" + paragraph("reading", band.meaning) +
+         epsilon_scale_svg(epsilon, "scale-wide", ChartSize::kWide, stands) +
+         epsilon_scale_svg(epsilon, "scale-narrow", ChartSize::kNarrow, stands) + paragraph("reading", stands) +
+         paragraph("sub", "Two ε compare only where the same unit is protected against the same change.") +
+         numbers_of(table) + "</div>\n";
+}
+
+std::string odds_html(const HtmlReport& report) {
+  if (!report.odds) return "";
+  const HtmlReport::Promise& p = report.promise;
+  const std::string without = "without " + this_noun(report);
+  const std::string member = p.exchanged ? fmt::format("which of two {}s was used", p.unit)
+                                         : fmt::format("whether one {} was in the data", p.unit);
+  std::string rows;
+  const auto row = [&](const std::string& what, const std::string& before, const std::string& after) {
+    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n", escaped(what), before, after);
+  };
+  row("Guesses right, on even odds", "50 %", percent_at_least((1 + report.odds->advantage) / 2));
+  for (const auto& [alarms, found] : report.odds->found) {
+    row(fmt::format("Members found, with {} false alarms", percent(alarms)), percent(alarms), percent_at_least(found));
+  }
+  for (const auto& [before, after] : report.odds->beliefs) {
+    row(fmt::format("Belief in a membership that was held {} likely*", percent(before)), percent(before),
+        percent_at_least(after));
+  }
+  return fmt::format(
+             "<div class=\"card keep\"><h3>What an attacker can still do</h3>\n"
+             "<p class=\"reading\">Someone who knows everything else, and every detail of the training, tries to find "
+             "out {}. No "
+             "method does better than this:</p>\n"
+             "<table class=\"odds\" style=\"margin-top:10px\"><thead><tr><th scope=\"col\">attempt</th><th "
+             "scope=\"col\">{}</th><th scope=\"col\">with, at most</th></tr></thead><tbody>\n{}</tbody></table>\n",
+             escaped(member), escaped(without), rows) +
+         paragraph("sub", p.delta > 0 ? fmt::format("* but for a chance of {}. The other rows hold without exception.",
+                                                    one_in(p.delta))
+                                      : "* without exception.") +
+         paragraph("sub",
+                   "Bounds from the certified trade-off curve and (ε, δ); real attacks know less and reach less.") +
+         "</div>\n";
+}
+
+std::string reading_html(const HtmlReport& report) {
+  if (!is_private(report)) {
+    return paragraph("card",
+                     "Without a bound there is nothing to read: someone who knows the rest of the data may find out "
+                     "whether any one record was among them, and what it said.");
+  }
+  return "<div class=\"grid-2\">\n" + scale_html(report) + odds_html(report) + "</div>\n";
+}
+
+// --- The rest ----------------------------------------------------------------------------------------------------------------
+
+std::string parameters_html(const HtmlReport& report) {
+  std::string html;
+  for (const HtmlReport::Table& table : report.parameters) {
+    html += "<div class=\"card\">" + table_html(table, "names") + "</div>\n";
+  }
+  return html.empty() ? "" : "<div class=\"columns\">\n" + html + "</div>\n";
+}
+
+std::string not_covered_html(const HtmlReport& report) {
+  if (report.not_covered.empty()) return "";
+  std::string html = "<div class=\"card keep\"><ul class=\"plain\">\n";
+  for (const std::string& item : report.not_covered) html += "<li>" + escaped(item) + "</li>\n";
+  return html + "</ul></div>\n";
+}
+
+std::string commands_html(const HtmlReport& report) {
+  if (report.commands.empty()) return "";
+  std::string html = "<div class=\"card keep\">\n";
+  for (const HtmlReport::Command& c : report.commands) {
+    html += fmt::format("<div class=\"command\"><p>{}</p><pre><code class=\"mono\">{}</code></pre></div>\n",
+                        escaped(c.purpose), escaped(c.command));
+  }
+  return html + "</div>\n";
+}
+
+std::string utility_html(const HtmlReport& report) {
+  std::string html = figures_html(report.utility);
+  for (const HtmlReport::Table& table : report.results_tables) {
+    html += "<div class=\"card\">" + scrolled(table) + "</div>\n";
+  }
+  return html.empty() ? "" : "<div class=\"stack\">" + html + "</div>";
+}
+
+std::vector<Part> parts_of(const HtmlReport& report) {
+  const std::string epsilon = is_private(report)
+                                  ? fmt::format("ε ≤ {}", shown_at_least(report.promise.epsilon_upper, 3))
+                                  : std::string("ε = ∞");
+  std::vector<Part> parts{
+      {"budget", "Budget", "Every private use of the data is paid for in ε from one budget, which a ledger keeps.",
+       budget_html(report)},
+      {"privacy", "Privacy", "What the guarantee says at other δ, and to anyone who tests for one record.",
+       figures_html(report.privacy)},
+      {"utility", "Utility", "What privacy costs in quality. Quality is measured on examples that are taken as public.",
+       utility_html(report)},
+      {"training", "Training", "How the run went, from the log that it wrote.", figures_html(report.training)},
+      {"reading", "What " + epsilon + " means",
+       "In everyday terms: where the bound stands, and what it leaves to an attacker.", reading_html(report)},
+      {"parameters", "Parameters", "All that ε follows from, and the rest of what was done.", parameters_html(report)},
+      {"not-covered", "Not covered", "What the guarantee does not say.", not_covered_html(report)},
+      {"reproduce", "Check and repeat", "Anyone with the files can check what is said here.", commands_html(report)},
+  };
+  parts.erase(std::remove_if(parts.begin(), parts.end(), [](const Part& part) { return part.content.empty(); }),
+              parts.end());
+  return parts;
+}
+
+}  // namespace
+
+std::string promise_in_words(const HtmlReport& report) {
+  const HtmlReport::Promise& p = report.promise;
+  if (!is_private(report)) {
+    return fmt::format(
+        "Nothing is promised to anyone whose data {} learned from: {} made for comparison, and must not be "
+        "handed on.",
+        this_noun(report), report.several ? "they were" : "it was");
+  }
+  const double times = std::exp(p.epsilon_upper);
+  const std::string because = p.exchanged
+                                  ? fmt::format("because one {0} of the data was this {0} and not another one", p.unit)
+                                  : fmt::format("because one {} was among the data, or was not", p.unit);
+  const std::string exception =
+      p.delta > 0 ? fmt::format(", but for a chance of at most {}", one_in(p.delta)) : std::string();
+  return fmt::format("Nothing that anyone can find out from {} becomes more than {} times as likely {}{}.",
+                     this_noun(report), times < 1e6 ? factor(times) : "a million (" + shown_at_least(times, 2) + ")",
+                     because, exception);
+}
+
+std::string to_html(const HtmlReport& report) {
+  const std::vector<Part> parts = parts_of(report);
+  std::string html = fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>Privacy report: "
+      "{}</title>\n<style>{}</style>\n</head>\n"
+      "<body>\n<a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header><div class=\"page\">\n"
+      "<p class=\"brand\">Noisefloor <span>privacy report</span></p>\n<nav aria-label=\"Parts of this report\"><ul>\n",
+      kPolicy, escaped(report.name), kReportStyle);
+  for (const Part& part : parts) {
+    html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", part.id, escaped(part.heading));
+  }
+  html += "</ul></nav>\n</div></header>\n<main id=\"main\" class=\"page\" tabindex=\"-1\">\n" + hero_html(report);
+  for (const Part& part : parts) {
+    html +=
+        fmt::format(
+            "<section class=\"part\" id=\"{0}\" aria-labelledby=\"{0}-heading\">\n<h2 id=\"{0}-heading\">{1}</h2>\n",
+            part.id, escaped(part.heading)) +
+        paragraph("lead", part.lead) + part.content + "</section>\n";
+  }
+  return html + fmt::format(
+                    "</main>\n<footer><div class=\"page\"><p>Written by {}. This file needs no network and runs no "
+                    "script.</p></div></footer>\n</body>\n</html>\n",
+                    escaped(report.program));
+}
+
+}  // namespace noisefloor

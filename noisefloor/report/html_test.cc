@@ -1,0 +1,56 @@
+#include "noisefloor/report/html.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+
+namespace noisefloor {
+namespace {
+
+TEST(Html, NothingEndsATextOrAnAttribute) {
+  EXPECT_EQ(escaped("<script>alert('x')</script>"), "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
+  EXPECT_EQ(escaped("a\" onload=\"b & c"), "a&quot; onload=&quot;b &amp; c");
+  EXPECT_EQ(escaped("ε ≤ 3, naïve, 模型"), "ε ≤ 3, naïve, 模型");
+}
+
+TEST(Html, WhatIsNotTextIsReplaced) {
+  const std::string mark = "\xEF\xBF\xBD";
+  EXPECT_EQ(escaped(std::string_view("a\0b", 3)), "a" + mark + "b");
+  EXPECT_EQ(escaped("\x1b[31m"), mark + "[31m");
+  EXPECT_EQ(escaped("\xff\xfe"), mark + mark);
+  EXPECT_EQ(escaped("\xC0\xBC"), mark + mark) << "an overlong <";
+  EXPECT_EQ(escaped("\xE0\x80\xBC"), mark + mark + mark) << "another one";
+  EXPECT_EQ(escaped("\xED\xA0\x80"), mark + mark + mark) << "half of a pair";
+  EXPECT_EQ(escaped("\xE2\x80"), mark + mark) << "cut off";
+  EXPECT_EQ(escaped("model\u202Elatot"), "model" + mark + "latot") << "would be read backwards";
+}
+
+TEST(Html, NumbersKeepTheirSide) {
+  EXPECT_EQ(shown_at_least(2.99960000001, 5), "2.9997");
+  EXPECT_EQ(shown_at_most(2.99969999, 5), "2.9996");
+  EXPECT_EQ(shown_near(2.99960000001, 5), "2.9996");
+  EXPECT_EQ(shown_at_least(std::numeric_limits<double>::infinity(), 4), "∞");
+  EXPECT_EQ(shown_at_least(0, 4), "0");
+  for (double value = 1e-9; value < 1e9; value *= 1.37) {
+    EXPECT_GE(std::strtod(shown_at_least(value, 4).c_str(), nullptr), value);
+    EXPECT_LE(std::strtod(shown_at_most(value, 4).c_str(), nullptr), value);
+    EXPECT_NEAR(std::strtod(shown_at_least(value, 4).c_str(), nullptr) / value, 1, 2e-3);
+    EXPECT_NEAR(std::strtod(shown_at_most(value, 4).c_str(), nullptr) / value, 1, 2e-3);
+  }
+}
+
+TEST(Html, SmallNumbersAreReadable) {
+  EXPECT_EQ(shown_power(1e-5), "10⁻⁵");
+  EXPECT_EQ(shown_power(3.333e-6), "3.4 × 10⁻⁶");
+  EXPECT_EQ(shown_power(9.99e-11), "10⁻¹⁰");
+  EXPECT_EQ(shown_power(0.05), "0.05");
+  EXPECT_EQ(shown_power(0), "0");
+  EXPECT_EQ(shown_count(0), "0");
+  EXPECT_EQ(shown_count(999), "999");
+  EXPECT_EQ(shown_count(1234567), "1,234,567");
+}
+
+}  // namespace
+}  // namespace noisefloor
