@@ -428,7 +428,7 @@ Result<HtmlReport> report_on_run(const std::string& path, const LedgerAtHand& at
   const Certificate& certificate = folder.release.certificate.certificate;
   HtmlReport report;
   report.name = certificate.name;
-  report.certificate_alone = !folder.release.has_model;
+  report.certificate_alone = !folder.release.has_content;
   report.promise = promise_of(certificate.statement, certificate.epsilon, certificate.delta);
   report.program = std::string("noisefloor ") + NOISEFLOOR_VERSION;
   add_checks(report, folder);

@@ -67,10 +67,9 @@ Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger&
   return std::optional<Sealed>(std::move(sealed).value());
 }
 
-Result<Sealed> run_and_commit(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet, const PaidRun& run,
-                              Reservation reservation) {
-  NF_TRY(const Witness before, ledger.witness());
-  CertifiedSpend paid{before.head.ledger, request.spend.budget, request.earlier, 0, {}};
+Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& identity, Ledger& ledger, Outlet& outlet,
+                              const PaidRun& run, Reservation reservation) {
+  CertifiedSpend paid{identity, request.spend.budget, request.earlier, 0, {}};
   paid.reservations.push_back(reservation.sequence());
   reservation.begin();
   NF_TRY(Draft draft, run(paid));
@@ -98,9 +97,10 @@ Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outle
   NF_TRY_VOID(authorise(request, outlet));
   NF_TRY(std::optional<Sealed> earlier, left_behind(request, ledger, outlet));
   if (!earlier) {
+    NF_TRY(const Witness before, ledger.witness());
     NF_TRY(Reservation reservation, ledger.reserve(request.spend));
     if (!reservation.earlier_release()) {
-      NF_TRY(Sealed sealed, run_and_commit(request, ledger, outlet, run, std::move(reservation)));
+      NF_TRY(Sealed sealed, run_and_commit(request, before.head.ledger, ledger, outlet, run, std::move(reservation)));
       NF_TRY_VOID(outlet.publish(sealed));
       return Released{std::move(sealed), false};
     }
