@@ -2,11 +2,12 @@
 // sample size matters at a given ε, how ε matters, and what training without noise would reach. Closed-form plans stand beside
 // exact ones. Writes tables, CSV and pictures.
 //
-//   proactive strongly-convex|plain-convex [--data FILE --dimension D] [--test FILE] [--output DIR] [--quick]
-//   proactive non-convex                   [--data FOLDER]                           [--output DIR] [--quick]
+//   proactive strongly-convex|plain-convex [--data FILE --dimension D [--classes A,B]] [--test FILE] [--output DIR] [--quick]
+//   proactive non-convex                   [--data FOLDER]                                           [--output DIR] [--quick]
 //
 // Without --data: for the convex problems a generated table (20 features, a noisy linear rule), for LeNet the images of Debian's
-// dataset-fashion-mnist. FILE is in the LIBSVM format, values in [-1, 1], labels -1 and +1; FOLDER holds MNIST's four files.
+// dataset-fashion-mnist. FILE is in the LIBSVM format, values in [-1, 1], labels -1 and +1 unless --classes says otherwise; without
+// --test a sixth of it is kept for testing. FOLDER holds MNIST's four files.
 //
 // --rate is the first step size of one example; a round of s examples moves by s times that, up to a bound.
 //
@@ -30,6 +31,7 @@
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/federated/asynchronous.h"
+#include "noisefloor/federated/planned_client.h"
 #include "noisefloor/plan/closed_form.h"
 #include "noisefloor/plan/exact.h"
 #include "noisefloor/plan/utility_graph.h"
@@ -61,6 +63,7 @@ struct Options {
   std::string data;
   std::string test;
   std::size_t dimension = 22;
+  std::vector<std::string> classes = {"-1", "1"};
   std::optional<double> rate;
   std::filesystem::path output;
   bool quick = false;
@@ -77,6 +80,7 @@ struct Problem {
   double clip;
   double rate;  // of each example at first, up to `largest_rate` of a round's mean
   double largest_rate;
+  double rate_times_noise = 0;  // above 0: the rate is this over the noise, `rate` at most; less noise, longer steps
   nf::RateDecay decay;
   double beta;  // of the rate, by examples
   double weight_decay;
@@ -114,7 +118,7 @@ nf::Dataset generated(std::size_t rows) {
 }
 
 std::pair<nf::Dataset, nf::Dataset> convex_data(const Options& options) {
-  const nf::LibsvmOptions format{.dimension = options.dimension, .classes = {"-1", "1"}, .lower = -1, .upper = 1};
+  const nf::LibsvmOptions format{.dimension = options.dimension, .classes = options.classes, .lower = -1, .upper = 1};
   const nf::Dataset all = options.data.empty() ? generated(60'000) : value_of(nf::read_libsvm(options.data, format));
   if (!options.test.empty()) return {all, value_of(nf::read_libsvm(options.test, format))};
   const nf::Split split = value_of(nf::split_by_fraction(all.rows, 0, 1.0 / 6, 1));
@@ -152,8 +156,10 @@ Problem convex(const Options& options, bool strongly) {
 Problem non_convex(const Options& options) {
   const std::string folder = options.data.empty() ? "/usr/share/datasets/fashion-mnist" : options.data;
   const auto read = [&](const char* part) {
-    return value_of(nf::read_idx(fmt::format("{}/{}-images-idx3-ubyte.gz", folder, part),
-                                 fmt::format("{}/{}-labels-idx1-ubyte.gz", folder, part), 10));
+    nf::Dataset images = value_of(nf::read_idx(fmt::format("{}/{}-images-idx3-ubyte.gz", folder, part),
+                                               fmt::format("{}/{}-labels-idx1-ubyte.gz", folder, part), 10));
+    for (float& pixel : images.features) pixel = 2 * pixel - 1;  // from -1 to 1: gradients of all weights matter alike
+    return images;
   };
   constexpr lanes::Activate kTanh{lanes::Activation::kTanh};
   constexpr lanes::Pool kPool{lanes::Pooling::kMax, 2, 2};
@@ -176,10 +182,11 @@ Problem non_convex(const Options& options) {
   problem.loss = lanes::Loss::kCrossEntropy;
   problem.epochs = 6;
   problem.clip = 0.025;
-  problem.rate = 0.03;
-  problem.largest_rate = 16;
+  problem.rate = 0.1;
+  problem.rate_times_noise = 0.122;
+  problem.largest_rate = 40;
   problem.decay = nf::RateDecay::kInverseRoot;
-  problem.beta = 0.01;
+  problem.beta = 0.002;
   problem.weight_decay = 0;
   problem.epsilon = 0.15;
   problem.sizes = {10, 25, 50, 100, 200, 300, 370};
@@ -216,8 +223,8 @@ class Experiment {
     const nf::ClosedFormPlan plan = closed(problem_.epsilon);
     const Run& clean = train(std::nullopt, plan.setting.sizes.largest(), problem_.clip);
     say("without noise, clipped: accuracy {:.4f}\n", clean.accuracy);
-    by_size(plan);
     by_epsilon(clean.accuracy);
+    by_size(plan);
   }
 
  private:
@@ -263,21 +270,15 @@ class Experiment {
     nf::ReplayRandom first = value_of(nf::ReplayRandom::create(1));
     const std::vector<float> initial = models_.front()->initial_weights(first);
     const double scale = static_cast<double>(size);  // the rate falls by examples, not by rounds
-    std::vector<nf::DpSgd> clients;
-    for (const auto& model : models_) {
-      nf::DpSgd::Options options;
-      if (noise) options.noise = value_of(nf::NoiseMultiplier::make(*noise));
-      options.clip = value_of(nf::ClipRule::create(nf::FlatClip{value_of(nf::ClipNorm::make(clip))}));
-      options.optimizer.weight_decay = problem_.weight_decay;
-      options.learning_rate = {
-          .initial = std::min(problem_.rate * scale, problem_.largest_rate),
-          .decay = problem_.decay,
-          .beta = problem_.beta * (problem_.decay == nf::RateDecay::kInverse ? scale : std::sqrt(scale)),
-          .steps = rounds};
-      clients.push_back(value_of(nf::DpSgd::create(
-          options, value_of(nf::BatchSampler::poisson(problem_.rows(), batch, nf::Adjacency::kAddRemove)), *model,
-          initial)));
-    }
+    double rate = problem_.rate;
+    if (noise && problem_.rate_times_noise > 0) rate = std::min(rate, problem_.rate_times_noise / *noise);
+    nf::PlannedClient::Updates updates;
+    updates.optimizer.weight_decay = problem_.weight_decay;
+    updates.learning_rate = {
+        .initial = std::min(rate * scale, problem_.largest_rate),
+        .decay = problem_.decay,
+        .beta = problem_.beta * (problem_.decay == nf::RateDecay::kInverse ? scale : std::sqrt(scale)),
+        .steps = rounds};
     Run run;
     const std::uint64_t every = std::max<std::uint64_t>(1, rounds / kMarks);
     const auto look = [&](std::uint64_t round, std::span<const float> weights) {
@@ -286,9 +287,49 @@ class Experiment {
       run.curve.push_back(
           {problem_.epochs * static_cast<double>(round) / static_cast<double>(rounds), accuracy, accuracy});
     };
-    run.weights = value_of(nf::train_asynchronously(clients, random, {.rounds = rounds, .broadcast = look}));
+    const nf::AsynchronousOptions asynchronous{.rounds = rounds, .broadcast = look};
+    if (noise) {
+      std::vector<nf::PlannedClient> clients = planned_clients(*noise, batch, rounds, clip, updates, initial);
+      run.weights = value_of(nf::train_asynchronously(clients, random, asynchronous));
+    } else {
+      std::vector<nf::DpSgd> clients = clients_without_noise(batch, clip, updates, initial);
+      run.weights = value_of(nf::train_asynchronously(clients, random, asynchronous));
+    }
     run.accuracy = run.curve.back().upper;
     return run;
+  }
+
+  // Each with its plan, which it keeps to.
+  std::vector<nf::PlannedClient> planned_clients(double noise, nf::Rows batch, std::uint64_t rounds, double clip,
+                                                 const nf::PlannedClient::Updates& updates,
+                                                 const std::vector<float>& initial) const {
+    const nf::NoiseMultiplier multiplier = value_of(nf::NoiseMultiplier::make(noise));
+    const nf::DpEvent event =
+        value_of(value_of(nf::SampleSizes::constant(batch.value(), rounds))
+                     .event(problem_.rows(), multiplier, nf::Adjacency::kAddRemove, nf::Draw::kPoisson));
+    const nf::ClientPlan plan{
+        problem_.rows(), value_of(nf::ClipNorm::make(clip)), multiplier,
+        batch,           value_of(nf::Steps::make(rounds)),  {nf::Adjacency::kAddRemove, nf::PrivacyUnit::kRow, event}};
+    std::vector<nf::PlannedClient> clients;
+    for (const auto& model : models_) {
+      clients.push_back(value_of(nf::PlannedClient::create(plan, updates, *model, initial)));
+    }
+    return clients;
+  }
+
+  std::vector<nf::DpSgd> clients_without_noise(nf::Rows batch, double clip, const nf::PlannedClient::Updates& updates,
+                                               const std::vector<float>& initial) const {
+    nf::DpSgd::Options options;
+    options.clip = value_of(nf::ClipRule::create(nf::FlatClip{value_of(nf::ClipNorm::make(clip))}));
+    options.optimizer = updates.optimizer;
+    options.learning_rate = updates.learning_rate;
+    const nf::BatchSampler sampler =
+        value_of(nf::BatchSampler::poisson(problem_.rows(), batch, nf::Adjacency::kAddRemove));
+    std::vector<nf::DpSgd> clients;
+    for (const auto& model : models_) {
+      clients.push_back(value_of(nf::DpSgd::create(options, sampler, *model, initial)));
+    }
+    return clients;
   }
 
   void utility_graph() {
@@ -399,8 +440,9 @@ class Experiment {
 Options parse(int argc, char** argv) {
   Options options;
   const std::string usage =
-      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] [--rate R] "
-      "[--output DIR] [--quick]";
+      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] [--classes "
+      "A,B] "
+      "[--rate R] [--output DIR] [--quick]";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto next = [&]() -> std::string {
@@ -413,6 +455,11 @@ Options parse(int argc, char** argv) {
       options.test = next();
     } else if (argument == "--dimension") {
       options.dimension = std::stoul(next());
+    } else if (argument == "--classes") {
+      const std::string both = next();
+      const std::size_t comma = both.find(',');
+      if (comma == std::string::npos) throw std::runtime_error("--classes takes two labels, such as 0,1\n" + usage);
+      options.classes = {both.substr(0, comma), both.substr(comma + 1)};
     } else if (argument == "--rate") {
       options.rate = std::stod(next());
     } else if (argument == "--output") {
