@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 #include <utility>
 
 #include "noisefloor/accounting/membership.h"
