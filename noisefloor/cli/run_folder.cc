@@ -9,7 +9,6 @@
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/training_task.h"
-#include "noisefloor/sgd/safetensors.h"
 
 namespace noisefloor::cli {
 namespace {

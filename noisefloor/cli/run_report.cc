@@ -427,6 +427,7 @@ Result<HtmlReport> report_on_run(const std::string& path, const LedgerAtHand& at
   const Certificate& certificate = folder.release.certificate.certificate;
   HtmlReport report;
   report.name = certificate.name;
+  report.noun = name_of(certificate.kind);
   report.certificate_alone = !folder.release.has_content;
   report.promise = promise_of(certificate.statement, certificate.epsilon, certificate.delta);
   report.program = std::string("noisefloor ") + NOISEFLOOR_VERSION;
@@ -572,7 +573,7 @@ Result<HtmlReport> report_on_sweep(const std::string& path, const LedgerAtHand& 
     report.checks.push_back({"ε:", "recomputed from the events of all certificates, composed."});
     add_privacy(report, all, delta);
   }
-  report.checks.push_back({"Certificates:", fmt::format("all {} hold, each for the weights beside it.", runs.size())});
+  report.checks.push_back({"Certificates:", fmt::format("all {} hold, each for its model.", runs.size())});
   if (count > 0 && count < runs.size()) {
     report.warnings.emplace_back(
         "The model that was trained without privacy is in this folder for comparison. Nothing said here holds for it: "

@@ -314,7 +314,8 @@ std::string odds_html(const HtmlReport& report) {
   }
   return fmt::format(
              "<div class=\"card keep\"><h3>What an attacker can still do</h3>\n"
-             "<p class=\"reading\">Someone who knows everything else, and every detail of the training, tries to find "
+             "<p class=\"reading\">Someone who knows everything else, and every detail of how it was made, tries to "
+             "find "
              "out {}. No "
              "method does better than this:</p>\n"
              "<table class=\"odds\" style=\"margin-top:10px\"><thead><tr><th scope=\"col\">attempt</th><th "
@@ -401,7 +402,7 @@ std::string promise_in_words(const HtmlReport& report) {
   const HtmlReport::Promise& p = report.promise;
   if (!is_private(report)) {
     return fmt::format(
-        "Nothing is promised to anyone whose data {} learned from: {} made for comparison, and must not be "
+        "Nothing is promised to anyone whose data {} came from: {} made for comparison, and must not be "
         "handed on.",
         this_noun(report), report.several ? "they were" : "it was");
   }
