@@ -184,22 +184,22 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override {
-    last = std::min<std::uint64_t>(last, INT64_MAX - 1);
+    NF_TRY(const Answer end,
+           store_.query("SELECT coalesce(max(sequence), -1) + 1 FROM noisefloor_ledger.entries", Parameters()));
+    const std::uint64_t count = whole(end, 0, 0);
     StoredEntry entry{};
-    while (first <= last) {
+    // Of a range, so that the index is used: statistics of what was just written are not there yet.
+    for (; first <= last && first < count; first += kChunk) {
       NF_TRY(const Answer rows,
-             store_.query("SELECT sequence, text, hash FROM noisefloor_ledger.entries WHERE sequence BETWEEN "
-                          "$1 AND $2 ORDER BY sequence LIMIT $3",
-                          Parameters().add(first).add(last).add(kChunk)));
-      const int count = PQntuples(rows.get());
-      for (int i = 0; i < count; ++i) {
+             store_.query("SELECT sequence, text, hash FROM noisefloor_ledger.entries WHERE sequence "
+                          "BETWEEN $1 AND $2 ORDER BY sequence",
+                          Parameters().add(first).add(std::min({last, count, first + kChunk - 1}))));
+      for (int i = 0; i < PQntuples(rows.get()); ++i) {
         entry.sequence = whole(rows, i, 0);
         entry.text = bytes(rows, i, 1);
         if (!read(rows, i, 2, entry.hash)) return store_.damaged(fmt::format("entry {} has no hash", entry.sequence));
         NF_TRY_VOID(take(entry));
       }
-      if (count < static_cast<int>(kChunk)) break;
-      first = entry.sequence + 1;
     }
     return success();
   }
@@ -209,6 +209,13 @@ class PostgresTransaction final : public LedgerTransaction {
                                            Parameters().add(reservation)));
     if (PQntuples(rows.get()) == 0) return std::optional<std::string>();
     return std::optional(std::string(bytes(rows, 0, 0)));
+  }
+
+  [[nodiscard]] Result<std::vector<std::uint64_t>> answered() override {
+    NF_TRY(const Answer rows, store_.query("SELECT reservation FROM noisefloor_ledger.answers", Parameters()));
+    std::vector<std::uint64_t> reservations;
+    for (int i = 0; i < PQntuples(rows.get()); ++i) reservations.push_back(whole(rows, i, 0));
+    return reservations;
   }
 
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {

@@ -144,6 +144,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<std::optional<Head>> head() override;
   [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override;
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) override;
+  [[nodiscard]] Result<std::vector<std::uint64_t>> answered() override;
   [[nodiscard]] Result<void> check_file() override;
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override;
   [[nodiscard]] Result<void> set_head(const Head& head) override;
@@ -169,6 +170,7 @@ class SqliteStore final : public LedgerStore {
     get_head = query("SELECT ledger, epoch, sequence, hash, signature FROM head");
     get_entries = query("SELECT sequence, text, hash FROM entries WHERE sequence BETWEEN ? AND ? ORDER BY sequence");
     get_answer = query("SELECT answer FROM answers WHERE reservation = ?");
+    get_answered = query("SELECT reservation FROM answers");
     put_entry = query("INSERT INTO entries (sequence, text, hash) VALUES (?, ?, ?)");
     put_head = query(
         "INSERT INTO head (one, ledger, epoch, sequence, hash, signature) VALUES (1, ?, ?, ?, ?, ?) ON CONFLICT (one) "
@@ -224,6 +226,7 @@ class SqliteStore final : public LedgerStore {
   std::unique_ptr<Query> get_head;
   std::unique_ptr<Query> get_entries;
   std::unique_ptr<Query> get_answer;
+  std::unique_ptr<Query> get_answered;
   std::unique_ptr<Query> put_entry;
   std::unique_ptr<Query> put_head;
   std::unique_ptr<Query> put_answer;
@@ -285,6 +288,19 @@ Result<std::optional<std::string>> SqliteTransaction::answer(std::uint64_t reser
   if (row) answer = query.bytes(0);
   query.reset();
   return answer;
+}
+
+Result<std::vector<std::uint64_t>> SqliteTransaction::answered() {
+  Query& query = *store_.get_answered;
+  query.reset();
+  std::vector<std::uint64_t> reservations;
+  while (true) {
+    NF_TRY(const bool row, query.step());
+    if (!row) break;
+    reservations.push_back(query.whole(0));
+  }
+  query.reset();
+  return reservations;
 }
 
 Result<void> SqliteTransaction::check_file() {

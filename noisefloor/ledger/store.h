@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/entry.h"
@@ -41,6 +42,8 @@ class LedgerTransaction {
   [[nodiscard]] Result<std::optional<StoredEntry>> entry(std::uint64_t sequence);
   // What was released for a reservation, if it was kept.
   [[nodiscard]] virtual Result<std::optional<std::string>> answer(std::uint64_t reservation) = 0;
+  // The reservations whose answers are kept.
+  [[nodiscard]] virtual Result<std::vector<std::uint64_t>> answered() = 0;
 
   // What the database itself finds wrong with the file that it is in, where it can tell.
   [[nodiscard]] virtual Result<void> check_file() { return success(); }
