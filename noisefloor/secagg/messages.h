@@ -41,7 +41,9 @@ class ClientSet {
   void insert(std::uint32_t client) {
     bytes_[client / 8] = static_cast<std::uint8_t>(bytes_[client / 8] | 1U << client % 8);
   }
-  [[nodiscard]] bool contains(std::uint32_t client) const { return (bytes_[client / 8] >> client % 8 & 1U) != 0; }
+  [[nodiscard]] bool contains(std::uint32_t client) const {
+    return (std::uint32_t{bytes_[client / 8]} >> client % 8 & 1U) != 0;
+  }
   [[nodiscard]] bool contains_all(const ClientSet& other) const;
   [[nodiscard]] std::uint32_t size() const;
   [[nodiscard]] std::uint32_t clients() const { return clients_; }

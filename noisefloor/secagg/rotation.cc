@@ -52,7 +52,7 @@ Rotation::Rotation(std::uint64_t dimension, const Digest& seed)
 
 void Rotation::flip_signs(std::span<double> values) const {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto sign = static_cast<std::uint64_t>(signs_[i / 8] >> i % 8 & 1U) << 63;
+    const std::uint64_t sign = (std::uint64_t{signs_[i / 8]} >> i % 8 & 1U) << 63;
     values[i] = std::bit_cast<double>(std::bit_cast<std::uint64_t>(values[i]) ^ sign);
   }
 }
