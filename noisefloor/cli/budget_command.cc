@@ -738,7 +738,7 @@ Examples:
   add_sub(*budget, action, "create", "Make a budget (and a ledger with a new key, if there is none)",
           "trial --epsilon 3 --delta 1e-5 --unit person", declare_create, run_create, true, true);
   add_sub(*budget, action, "split", "Give part of a budget to a team, an analyst or a time window",
-          "trial --into cardiology --epsilon 1 --delta 1e-6 --until 2027-01-01", declare_split, run_split, true, true);
+          "trial --into cardiology --epsilon 1 --delta 5e-7 --until 2027-01-01", declare_split, run_split, true, true);
   add_sub(*budget, action, "reserve", "Spend, durably, before any noise is drawn",
           "trial --key mean-age --noise-multiplier 20 --purpose \"Mean age per site\"", declare_reserve, run_reserve,
           true, true);
