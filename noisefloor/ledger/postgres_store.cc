@@ -184,22 +184,30 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override {
-    NF_TRY(const Answer end,
-           store_.query("SELECT coalesce(max(sequence), -1) + 1 FROM noisefloor_ledger.entries", Parameters()));
-    const std::uint64_t count = whole(end, 0, 0);
+    last = std::min<std::uint64_t>(last, INT64_MAX - 1);
     StoredEntry entry{};
-    // Of a range, so that the index is used: statistics of what was just written are not there yet.
-    for (; first <= last && first < count; first += kChunk) {
+    while (first <= last) {
+      // Of a range, so that the index is used: statistics of what was just written are not there yet.
+      const std::uint64_t end = std::min(last, first + kChunk - 1);
       NF_TRY(const Answer rows,
              store_.query("SELECT sequence, text, hash FROM noisefloor_ledger.entries WHERE sequence "
                           "BETWEEN $1 AND $2 ORDER BY sequence",
-                          Parameters().add(first).add(std::min({last, count, first + kChunk - 1}))));
-      for (int i = 0; i < PQntuples(rows.get()); ++i) {
+                          Parameters().add(first).add(end)));
+      const int count = PQntuples(rows.get());
+      for (int i = 0; i < count; ++i) {
         entry.sequence = whole(rows, i, 0);
         entry.text = bytes(rows, i, 1);
         if (!read(rows, i, 2, entry.hash)) return store_.damaged(fmt::format("entry {} has no hash", entry.sequence));
         NF_TRY_VOID(take(entry));
       }
+      first = end + 1;
+      if (count > 0 || first > last) continue;
+      // The end, or a gap of any width.
+      NF_TRY(const Answer next, store_.query("SELECT min(sequence) FROM noisefloor_ledger.entries WHERE sequence "
+                                             "BETWEEN $1 AND $2",
+                                             Parameters().add(first).add(last)));
+      if (PQgetisnull(next.get(), 0, 0) != 0) break;
+      first = whole(next, 0, 0);
     }
     return success();
   }
