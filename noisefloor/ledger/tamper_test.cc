@@ -416,6 +416,11 @@ TEST_P(TamperTest, AnInsertedEntry) {
   expect_found(kLast + 1, "the last entry is 14");
   expect_no_writes();
   intruder.execute("DELETE FROM @entries WHERE sequence = 14");
+  // Far behind the end, where no head comes to: it is no part of the history, and found without counting up to it.
+  constexpr std::uint64_t kFar = std::uint64_t{1} << 60;
+  intruder.insert({kFar, more, chain_hash(good.back().hash, more)});
+  expect_found(kLast + 1, "missing");
+  intruder.execute("DELETE FROM @entries WHERE sequence = " + std::to_string(kFar));
   // In between.
   intruder.execute("UPDATE @entries SET sequence = sequence + 100 WHERE sequence >= 6");
   intruder.execute("UPDATE @entries SET sequence = sequence - 99 WHERE sequence >= 100");

@@ -71,7 +71,8 @@ Result<ExactPlan> exact_for_noise(const ExactQuestion& question, NoiseMultiplier
   NF_TRY(const Rows least_size, Rows::make(smallest));
   NF_TRY(const ExactPlan least, exact_for_size(question, least_size));
   return invalid_argument(fmt::format(
-      "noise multiplier {:g} cannot keep epsilon {:g} over {:g} epochs: even with samples of {} it takes {}",
+      "noise multiplier {:g} cannot keep epsilon {:g} over {:g} epochs: even with samples of {} it takes "
+      "a noise multiplier of {}",
       noise.value(), question.target.epsilon.value(), question.epochs, smallest, at_least_shown(least.noise.value())));
 }
 
@@ -91,8 +92,9 @@ Result<ExactPlan> exact_as_given(const ExactQuestion& question, NoiseMultiplier 
   if (keeps(question, plan)) return plan;
   NF_TRY(const ExactPlan least, exact_for_sizes(question, sizes));
   return invalid_argument(fmt::format(
-      "noise multiplier {:g} with these samples costs epsilon {}, above {:g}: it takes {}", noise.value(),
-      at_least_shown(plan.epsilon.upper), question.target.epsilon.value(), at_least_shown(least.noise.value())));
+      "noise multiplier {:g} with these samples costs epsilon {}, above {:g}: it takes a noise multiplier of {}",
+      noise.value(), at_least_shown(plan.epsilon.upper), question.target.epsilon.value(),
+      at_least_shown(least.noise.value())));
 }
 
 Result<ExactPlan> exact_for_size(const ExactQuestion& question, Rows size) {

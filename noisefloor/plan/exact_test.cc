@@ -107,7 +107,8 @@ TEST(Exact, TheTradeOffFallsInNothing) {
 }
 
 TEST(Exact, WhatHasNoPlanSaysWhatWould) {
-  expect_invalid(exact_for_noise(question(0.05, 50, 1000), NoiseMultiplier::of(1.0)).error(), "it takes");
+  expect_invalid(exact_for_noise(question(0.05, 50, 1000), NoiseMultiplier::of(1.0)).error(),
+                 "it takes a noise multiplier of");
   expect_invalid(exact_for_size(question(1.0), Rows::of(10'001)).error(), "larger than the data");
   expect_invalid(exact_for_rounds(question(1.0), Steps::of(4)).error(), "The least are 5");
   expect_invalid(exact_for_noise(question(1.0, 0), NoiseMultiplier::of(1.0)).error(), "epochs");

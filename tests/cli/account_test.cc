@@ -9,6 +9,7 @@
 
 #include "noisefloor/event/json.h"
 #include "program.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -64,7 +65,8 @@ TEST(CliAccount, EveryMechanismAnswers) {
 
 TEST(CliAccount, EventsComeAsTheyWereEmitted) {
   const Json release = json_of("mechanism gaussian --value 3 --sensitivity 1 --epsilon 1 --delta 1e-6");
-  const std::string path = ::testing::TempDir() + "cli_account_statement.json";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("statement.json");
   std::ofstream(path) << release["statement"].dump();
   const Json json = json_of("account events --input " + path + " --delta 1e-6");
   EXPECT_LE(json["epsilon"]["upper"].get<double>(), 1 + 1e-9);
@@ -107,7 +109,8 @@ TEST(CliAccount, ParametersThatLookMisStatedEarnAWarning) {
 }
 
 TEST(CliAccount, CurvesAreWrittenAsNumbersAndAsPictures) {
-  const std::string prefix = ::testing::TempDir() + "cli_account_curve";
+  const testing::TemporaryFolder folder;
+  const std::string prefix = folder.path("curve");
   for (const char* kind : {"epsilon", "tradeoff"}) {
     const Json json = json_of(kDpSgd + "--delta 1e-5 --curve " + kind + " --output " + prefix);
     EXPECT_EQ(json["curve"]["csv"], prefix + ".csv");

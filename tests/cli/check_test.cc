@@ -8,6 +8,7 @@
 
 #include "noisefloor/event/json.h"
 #include "program.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -35,7 +36,8 @@ epochs = 10
 )";
 
 std::string file_with(const std::string& text) {
-  const std::string path = ::testing::TempDir() + "cli_check." + std::to_string(getpid()) + ".toml";
+  static const testing::TemporaryFolder folder;
+  const std::string path = folder.path("pipeline.toml");
   std::ofstream(path) << text;
   return path;
 }

@@ -10,6 +10,7 @@
 
 #include "noisefloor/event/json.h"
 #include "program.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -24,7 +25,8 @@ const std::string kLaplace = "mechanism laplace --value 342 --sensitivity 1 ";
 // One working call of every mechanism.
 const std::vector<std::string>& working_calls() {
   static const std::vector<std::string> calls = [] {
-    const std::string data = ::testing::TempDir() + "cli_test_numbers.txt";
+    static const testing::TemporaryFolder folder;
+    const std::string data = folder.path("numbers.txt");
     std::ofstream file(data);
     for (int i = 0; i < 1000; ++i) file << i % 100 << "\n";
     const std::string from_file = "--input " + data + " --lower 0 --upper 100 ";

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,6 +10,8 @@
 #include <regex>
 #include <sstream>
 #include <string>
+
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor::testing {
 
@@ -29,11 +30,13 @@ inline std::string read_file(const std::string& path) {
 
 // Runs `noisefloor ARGUMENTS` by a shell, so that redirections and pipes can be tried as well.
 inline Outcome shell(const std::string& command) {
-  const std::string dir = ::testing::TempDir() + "cli_test." + std::to_string(getpid());
-  const std::string full = "noisefloor() { '" NOISEFLOOR_PROGRAM "' \"$@\"; }\n" + command;
-  std::ofstream(dir + ".sh") << full;
-  const int status = std::system(("bash '" + dir + ".sh' >'" + dir + ".out' 2>'" + dir + ".err' </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(dir + ".out"), read_file(dir + ".err")};
+  static const TemporaryFolder folder;
+  const std::string script = folder.path("script");
+  const std::string out = folder.path("out");
+  const std::string err = folder.path("err");
+  std::ofstream(script) << "noisefloor() { '" NOISEFLOOR_PROGRAM "' \"$@\"; }\n" + command;
+  const int status = std::system(("bash '" + script + "' >'" + out + "' 2>'" + err + "' </dev/null").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }
 
 inline Outcome noisefloor_run(const std::string& arguments) { return shell("noisefloor " + arguments); }

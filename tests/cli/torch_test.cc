@@ -1,6 +1,7 @@
 // Models that need libtorch, and several workers: as users of `noisefloor` meet them, with `noisefloor-torch` beside it and without.
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
