@@ -2,8 +2,11 @@
 // sample size matters at a given ε, how ε matters, and what training without noise would reach. Closed-form plans stand beside
 // exact ones. Writes tables, CSV and pictures.
 //
-//   proactive strongly-convex|plain-convex [--data FILE --dimension D [--classes A,B]] [--test FILE] [--output DIR] [--quick]
-//   proactive non-convex                   [--data FOLDER]                                           [--output DIR] [--quick]
+//   proactive strongly-convex|plain-convex [--data FILE --dimension D [--classes A,B]] [--test FILE] [options]
+//   proactive non-convex                   [--data FOLDER]                                           [options]
+//
+// Options: --output DIR, --rate R, --repeats N (trainings behind each accuracy by ε, with weights, samples and noise drawn anew:
+// their mean, and the range in the picture), --quick (a few of the trainings).
 //
 // Without --data: for the convex problems a generated table (20 features, a noisy linear rule), for LeNet the images of Debian's
 // dataset-fashion-mnist. FILE is in the LIBSVM format, values in [-1, 1], labels -1 and +1 unless --classes says otherwise; without
@@ -30,6 +33,7 @@
 
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/federated/asynchronous.h"
 #include "noisefloor/federated/planned_client.h"
 #include "noisefloor/plan/closed_form.h"
@@ -65,6 +69,7 @@ struct Options {
   std::size_t dimension = 22;
   std::vector<std::string> classes = {"-1", "1"};
   std::optional<double> rate;
+  std::uint64_t repeats = 1;
   std::filesystem::path output;
   bool quick = false;
 };
@@ -162,9 +167,10 @@ Problem non_convex(const Options& options) {
     return images;
   };
   constexpr lanes::Activate kTanh{lanes::Activation::kTanh};
-  constexpr lanes::Pool kPool{lanes::Pooling::kMax, 2, 2};
+  constexpr lanes::Pool kPool{lanes::Pooling::kMax, 3,
+                              2};  // windows overlap: two points better than 2 by 2 at this noise
   Problem problem;
-  problem.title = "LeNet-5 with tanh (non-convex)";
+  problem.title = "LeNet-5 with tanh and overlapping max-pooling (non-convex)";
   problem.shares.push_back(read("train"));
   problem.test = read("t10k");
   problem.layers = {lanes::Conv2d{6, 5, 5, 1, 2},
@@ -183,10 +189,10 @@ Problem non_convex(const Options& options) {
   problem.epochs = 6;
   problem.clip = 0.025;
   problem.rate = 0.1;
-  problem.rate_times_noise = 0.122;
+  problem.rate_times_noise = 0.146;
   problem.largest_rate = 40;
   problem.decay = nf::RateDecay::kInverseRoot;
-  problem.beta = 0.002;
+  problem.beta = 0.003;
   problem.weight_decay = 0;
   problem.epsilon = 0.15;
   problem.sizes = {10, 25, 50, 100, 200, 300, 370};
@@ -256,18 +262,19 @@ class Experiment {
   }
 
   // What was trained before is not trained again.
-  const Run& train(std::optional<double> noise, std::uint64_t size, double clip) {
-    const auto known = runs_.find({noise.value_or(0), size, clip});
+  const Run& train(std::optional<double> noise, std::uint64_t size, double clip, std::uint64_t repeat = 0) {
+    const std::tuple key(noise.value_or(0), size, clip, repeat);
+    const auto known = runs_.find(key);
     if (known != runs_.end()) return known->second;
-    return runs_.emplace(std::tuple(noise.value_or(0), size, clip), trained(noise, size, clip)).first->second;
+    return runs_.emplace(key, trained(noise, size, clip, repeat)).first->second;
   }
 
-  Run trained(std::optional<double> noise, std::uint64_t size, double clip) {
+  Run trained(std::optional<double> noise, std::uint64_t size, double clip, std::uint64_t repeat) {
     const nf::Rows batch = value_of(nf::Rows::make(size));
     const std::uint64_t rounds =
         value_of(nf::SampleSizes::for_epochs(problem_.rows(), problem_.epochs, size, 0)).rounds();
-    nf::ReplayRandom random = value_of(nf::ReplayRandom::create(size));
-    nf::ReplayRandom first = value_of(nf::ReplayRandom::create(1));
+    nf::ReplayRandom random = value_of(nf::ReplayRandom::create(size + 1'000'000 * repeat));
+    nf::ReplayRandom first = value_of(nf::ReplayRandom::create(1 + repeat));
     const std::vector<float> initial = models_.front()->initial_weights(first);
     const double scale = static_cast<double>(size);  // the rate falls by examples, not by rounds
     double rate = problem_.rate;
@@ -400,8 +407,10 @@ class Experiment {
     chart.marks = true;
     chart.level = {clean, fmt::format("without noise: {:.4f}", clean)};
     chart.series = {{"closed form", {}}, {"exact: larger s", {}}, {"exact: less noise", {}}};
-    std::string csv = "epsilon,plan,noise_multiplier,sample_size,exact_epsilon,exact_epsilon_all_clients,accuracy\n";
-    say("epsilon  plan               noise      s  exact epsilon  of all clients  accuracy\n");
+    std::string csv =
+        "epsilon,plan,noise_multiplier,sample_size,exact_epsilon,exact_epsilon_all_clients,accuracy,lowest,highest\n";
+    say("epsilon  plan               noise      s  exact epsilon  of all clients  accuracy, {}\n",
+        options_.repeats == 1 ? "one training" : fmt::format("mean and range of {} trainings", options_.repeats));
     for (const double epsilon : epsilons) {
       const nf::ClosedFormPlan plan = closed(epsilon);
       const nf::ExactQuestion question{.rows = problem_.rows(),
@@ -415,14 +424,22 @@ class Experiment {
            {quieter.noise.value(), quieter.sizes.largest()}}};
       for (std::size_t i = 0; i < plans.size(); ++i) {
         const auto& [noise, size] = plans[i];
-        const Run& run = train(noise, size, problem_.clip);
+        double mean = 0;
+        double lowest = 1;
+        double highest = 0;
+        for (std::uint64_t repeat = 0; repeat < options_.repeats; ++repeat) {
+          const double accuracy = train(noise, size, problem_.clip, repeat).accuracy;
+          mean += accuracy / static_cast<double>(options_.repeats);
+          lowest = std::min(lowest, accuracy);
+          highest = std::max(highest, accuracy);
+        }
         const double exact = epsilon_of(noise, size, false);
         const double all = epsilon_of(noise, size, true);
-        chart.series[i].points.push_back({epsilon, run.accuracy, run.accuracy});
-        csv += fmt::format("{:g},{},{:.6g},{},{:.6g},{:.6g},{:.4f}\n", epsilon, chart.series[i].name, noise, size,
-                           exact, all, run.accuracy);
-        say("{:<8g} {:<17} {:>6.4g} {:>6} {:>14.5f} {:>15.5f} {:>9.4f}\n", epsilon, chart.series[i].name, noise, size,
-            exact, all, run.accuracy);
+        chart.series[i].points.push_back({epsilon, lowest, highest});
+        csv += fmt::format("{:g},{},{:.6g},{},{:.6g},{:.6g},{:.4f},{:.4f},{:.4f}\n", epsilon, chart.series[i].name,
+                           noise, size, exact, all, mean, lowest, highest);
+        say("{:<8g} {:<17} {:>6.4g} {:>6} {:>14.5f} {:>15.5f} {:>9.4f} {:>7.4f} to {:.4f}\n", epsilon,
+            chart.series[i].name, noise, size, exact, all, mean, lowest, highest);
       }
     }
     if (problem_.copies()) {
@@ -434,15 +451,15 @@ class Experiment {
   Options options_;
   Problem problem_;
   std::vector<std::unique_ptr<nf::LanesSource>> models_;
-  std::map<std::tuple<double, std::uint64_t, double>, Run> runs_;  // by noise (0: none), size and clip norm
+  std::map<std::tuple<double, std::uint64_t, double, std::uint64_t>, Run>
+      runs_;  // by noise (0: none), size, clip, repeat
 };
 
 Options parse(int argc, char** argv) {
   Options options;
   const std::string usage =
-      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] [--classes "
-      "A,B] "
-      "[--rate R] [--output DIR] [--quick]";
+      "usage: proactive strongly-convex|plain-convex|non-convex [--data PATH] [--test FILE] [--dimension D] "
+      "[--classes A,B] [--rate R] [--repeats N] [--output DIR] [--quick]";
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto next = [&]() -> std::string {
@@ -454,14 +471,17 @@ Options parse(int argc, char** argv) {
     } else if (argument == "--test") {
       options.test = next();
     } else if (argument == "--dimension") {
-      options.dimension = std::stoul(next());
+      options.dimension = value_of(nf::parse_count(argument, next()));
     } else if (argument == "--classes") {
       const std::string both = next();
       const std::size_t comma = both.find(',');
       if (comma == std::string::npos) throw std::runtime_error("--classes takes two labels, such as 0,1\n" + usage);
       options.classes = {both.substr(0, comma), both.substr(comma + 1)};
     } else if (argument == "--rate") {
-      options.rate = std::stod(next());
+      options.rate = value_of(nf::parse_number(argument, next()));
+    } else if (argument == "--repeats") {
+      options.repeats = value_of(nf::parse_count(argument, next()));
+      if (options.repeats == 0) throw std::runtime_error("--repeats takes a number from 1 on\n" + usage);
     } else if (argument == "--output") {
       options.output = next();
     } else if (argument == "--quick") {
