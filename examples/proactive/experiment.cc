@@ -160,6 +160,10 @@ Problem convex(const Options& options, bool strongly) {
 
 Problem non_convex(const Options& options) {
   const std::string folder = options.data.empty() ? "/usr/share/datasets/fashion-mnist" : options.data;
+  if (options.data.empty() && !std::filesystem::exists(folder)) {
+    throw std::runtime_error(folder +
+                             " is not there: install the package dataset-fashion-mnist, or give --data FOLDER");
+  }
   const auto read = [&](const char* part) {
     nf::Dataset images = value_of(nf::read_idx(fmt::format("{}/{}-images-idx3-ubyte.gz", folder, part),
                                                fmt::format("{}/{}-labels-idx1-ubyte.gz", folder, part), 10));
@@ -170,7 +174,7 @@ Problem non_convex(const Options& options) {
   constexpr lanes::Pool kPool{lanes::Pooling::kMax, 3,
                               2};  // windows overlap: two points better than 2 by 2 at this noise
   Problem problem;
-  problem.title = "LeNet-5 with tanh and overlapping max-pooling (non-convex)";
+  problem.title = "LeNet-5 (non-convex)";
   problem.shares.push_back(read("train"));
   problem.test = read("t10k");
   problem.layers = {lanes::Conv2d{6, 5, 5, 1, 2},
@@ -438,8 +442,8 @@ class Experiment {
         chart.series[i].points.push_back({epsilon, lowest, highest});
         csv += fmt::format("{:g},{},{:.6g},{},{:.6g},{:.6g},{:.4f},{:.4f},{:.4f}\n", epsilon, chart.series[i].name,
                            noise, size, exact, all, mean, lowest, highest);
-        say("{:<8g} {:<17} {:>6.4g} {:>6} {:>14.5f} {:>15.5f} {:>9.4f} {:>7.4f} to {:.4f}\n", epsilon,
-            chart.series[i].name, noise, size, exact, all, mean, lowest, highest);
+        say("{:<8g} {:<17} {:>6.4g} {:>6} {:>14.5f} {:>15.5f} {:>9.4f}{}\n", epsilon, chart.series[i].name, noise, size,
+            exact, all, mean, options_.repeats == 1 ? "" : fmt::format("  {:.4f} to {:.4f}", lowest, highest));
       }
     }
     if (problem_.copies()) {

@@ -25,13 +25,14 @@ struct Colour {
   const char* line;
   const char* band;
 };
-constexpr std::array<Colour, 7> kColours{{{"#1f5a99", "#2f6fb3"},
+constexpr std::array<Colour, 8> kColours{{{"#1f5a99", "#2f6fb3"},
                                           {"#b5460f", "#d95f0e"},
                                           {"#1b7a4b", "#2ca25f"},
                                           {"#7a3b93", "#9e5fb8"},
                                           {"#8a6d00", "#c09a00"},
                                           {"#a3195b", "#c9307a"},
-                                          {"#444444", "#777777"}}};
+                                          {"#444444", "#777777"},
+                                          {"#0b7285", "#1098ad"}}};
 
 // Round steps of 1, 2 or 5 times a power of ten: about as many as wanted.
 std::vector<double> linear_ticks(double low, double high, int wanted) {
