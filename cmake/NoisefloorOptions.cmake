@@ -10,6 +10,9 @@ target_compile_options(noisefloor_options INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(noisefloor_options INTERFACE -Wno-maybe-uninitialized)
 endif()
+if(NOISEFLOOR_FUZZ)
+  target_compile_options(noisefloor_options INTERFACE -fsanitize=fuzzer-no-link)  # what is fuzzed reports its coverage
+endif()
 if(NOISEFLOOR_SANITIZE)
   target_compile_options(noisefloor_options INTERFACE
     -fsanitize=${NOISEFLOOR_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
