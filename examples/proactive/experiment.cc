@@ -214,7 +214,7 @@ struct Run {
 
 class Experiment {
  public:
-  Experiment(const Options& options, Problem problem) : options_(options), problem_(std::move(problem)) {
+  Experiment(Options options, Problem problem) : options_(std::move(options)), problem_(std::move(problem)) {
     std::filesystem::create_directories(options_.output);
     const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
     const nf::Dataset& first = problem_.shares.front();
@@ -241,7 +241,7 @@ class Experiment {
   template <class... Args>
   void say(fmt::format_string<Args...> text, Args&&... args) const {
     fmt::print(text, std::forward<Args>(args)...);
-    std::fflush(stdout);
+    static_cast<void>(std::fflush(stdout));
   }
 
   void write(const std::string& name, const nf::Chart& chart, const std::string& csv) const {
@@ -467,7 +467,7 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const auto next = [&]() -> std::string {
-      if (i + 1 == argc) throw std::runtime_error(argument + " needs a value\n" + usage);
+      if (i + 1 == argc) throw std::runtime_error(fmt::format("{} needs a value\n{}", argument, usage));
       return argv[++i];
     };
     if (argument == "--data") {
