@@ -25,8 +25,8 @@ class NoFile final : public Outlet {
   [[nodiscard]] std::string name() const override { return "standard output"; }
   [[nodiscard]] Result<void> prepare() override { return success(); }
   [[nodiscard]] Result<std::optional<std::string>> kept() override { return std::optional<std::string>{}; }
-  [[nodiscard]] Result<void> keep(const std::string&) override { return success(); }
-  [[nodiscard]] Result<void> publish(const Sealed&) override { return success(); }
+  [[nodiscard]] Result<void> keep(const std::string& /*bytes*/) override { return success(); }
+  [[nodiscard]] Result<void> publish(const Sealed& /*release*/) override { return success(); }
 };
 
 std::string certificate_beside(const std::string& path) {

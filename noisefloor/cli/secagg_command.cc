@@ -152,21 +152,17 @@ struct Demo {
 
 Result<Demo> set_up(ReplayRandom& stream) {
   secagg::Cohort cohort = secagg::Cohort::draw(kClients, stream);
-  NF_TRY(secagg::FixedPoint code, secagg::FixedPoint::create({kDimension, 8.0, 0x1p-40, kClients}));
+  NF_TRY(const secagg::FixedPoint code, secagg::FixedPoint::create({kDimension, 8.0, 0x1p-40, kClients}));
   std::vector<std::vector<double>> updates;
   for (std::uint32_t i = 0; i < kClients; ++i) {
     std::vector<float> draws(kDimension);
     fill_gaussian(stream, draws, 1);
     updates.emplace_back(draws.begin(), draws.end());
   }
-  return Demo{std::move(cohort), std::move(code), std::move(updates)};
+  return Demo{std::move(cohort), code, std::move(updates)};
 }
 
-std::string shown_vector(const std::vector<double>& values) {
-  std::vector<std::string> texts;
-  for (const double value : values) texts.push_back(fmt::format("{:.6f}", value));
-  return fmt::format("[{}]", fmt::join(texts, ", "));
-}
+std::string shown_vector(const std::vector<double>& values) { return fmt::format("[{:.6f}]", fmt::join(values, ", ")); }
 
 struct DemoRound {
   secagg::RoundOutcome outcome;

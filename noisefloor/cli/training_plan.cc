@@ -72,8 +72,7 @@ Result<void> check(const TrainingFile& file, const TrainingExamples& examples) {
   if (!training.privacy.private_training) return invalid_argument("a training with noise = \"none\" needs no plan");
   if (training.descent.discrete_noise || training.descent.adaptive || !training.descent.clip ||
       !std::holds_alternative<FlatClip>(*training.descent.clip)) {
-    return invalid_argument(
-        "plans are for Gaussian noise and one clip norm: clipping = \"flat\", noise = \"gaussian\"");
+    return invalid_argument(R"(plans are for Gaussian noise and one clip norm: clipping = "flat", noise = "gaussian")");
   }
   if (!examples.test) return invalid_argument("there are no test data: give test or test_fraction under [data]");
   return success();

@@ -221,8 +221,8 @@ class PostgresTransaction final : public LedgerTransaction {
 
   [[nodiscard]] Result<std::vector<std::uint64_t>> answered() override {
     NF_TRY(const Answer rows, store_.query("SELECT reservation FROM noisefloor_ledger.answers", Parameters()));
-    std::vector<std::uint64_t> reservations;
-    for (int i = 0; i < PQntuples(rows.get()); ++i) reservations.push_back(whole(rows, i, 0));
+    std::vector<std::uint64_t> reservations(static_cast<std::size_t>(PQntuples(rows.get())));
+    for (std::size_t i = 0; i < reservations.size(); ++i) reservations[i] = whole(rows, static_cast<int>(i), 0);
     return reservations;
   }
 

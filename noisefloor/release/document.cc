@@ -14,8 +14,9 @@ std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
 
 }  // namespace
 
-Result<Draft> document_draft(ReleaseKind kind, std::string name, std::string document, const DpStatement& statement,
-                             Delta delta, std::string configuration, std::string data, std::string program_version) {
+Result<Draft> document_draft(ReleaseKind kind, std::string name, const std::string& document,
+                             const DpStatement& statement, Delta delta, std::string configuration, std::string data,
+                             std::string program_version) {
   const Json json = Json::parse(document, nullptr, false);
   if (!json.is_object() || json.contains(kMember)) return invalid_argument("a document is a JSON object");
   NF_TRY(const Interval epsilon, certified_epsilon(statement, delta));

@@ -16,7 +16,7 @@ namespace noisefloor {
 
 // The draft of a release of this JSON object, which has no member "certificate". Fails if it is no such object, or no accountant
 // understands the statement.
-[[nodiscard]] Result<Draft> document_draft(ReleaseKind kind, std::string name, std::string document,
+[[nodiscard]] Result<Draft> document_draft(ReleaseKind kind, std::string name, const std::string& document,
                                            const DpStatement& statement, Delta delta, std::string configuration,
                                            std::string data, std::string program_version);
 

@@ -77,6 +77,7 @@ std::vector<NamedTensor> name_weights(const lanes::Program& program, std::span<c
 Result<std::vector<float>> take_weights(const lanes::Program& program, const TensorFile& file) {
   const std::vector<Place> all = places(program);
   std::vector<WantedTensor> wanted;
+  wanted.reserve(all.size());
   for (const Place& place : all) wanted.push_back({place.name, place.shape});
   NF_TRY_VOID(expect_tensors(file, wanted));
   std::vector<float> weights(program.parameters());
