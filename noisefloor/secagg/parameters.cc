@@ -173,8 +173,10 @@ Result<Topology> find_topology(const Assumptions& a) {
   const Real threshold = is_lying(a) ? std::floor((n.clients + n.corrupt) / 2) + 1 : std::max(Real{2}, n.corrupt + 1);
   if (threshold > n.clients - 1 - n.drop) {
     return invalid_argument(fmt::format(
-        "no degree and threshold exist for {} clients, {} of them corrupt and {} dropping out, with a {}. Assume fewer",
-        a.clients, static_cast<double>(n.corrupt), static_cast<double>(n.drop), name_of(a.threat)));
+        "no degree and threshold exist for {} clients, {} of them corrupt and {} dropping out, with a {} "
+        "server: {} answers would be needed, and {} come. Assume fewer",
+        a.clients, static_cast<double>(n.corrupt), static_cast<double>(n.drop), is_lying(a) ? "lying" : "curious",
+        static_cast<double>(threshold), static_cast<double>(std::max(Real{0}, n.clients - 1 - n.drop))));
   }
   return complete(a, static_cast<std::uint32_t>(threshold));
 }
