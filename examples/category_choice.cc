@@ -13,6 +13,16 @@
 using namespace noisefloor;
 using example::must;
 
+namespace {
+
+// Of two coins from each other. Infinite where the first shows what the second never does.
+double divergence(double measured, double exact) {
+  const auto part = [](double p, double q) { return p == 0 ? 0 : p * std::log(p / q); };
+  return part(measured, exact) + part(1 - measured, 1 - exact);
+}
+
+}  // namespace
+
 int main() {
   example::heading(
       "The most popular of six categories",
@@ -36,9 +46,8 @@ int main() {
       const double measured = chosen.at(i) / static_cast<double>(trials);
       fmt::print("    {:>12}  {:>6.0f} users  {:>6.2f} %  (exact {:.2f} %)\n", names.at(i), counts[i], 100 * measured,
                  100 * exact[i]);
-      // Seven standard deviations, and ten choices more where choices are so rare that their number is far from normal.
-      const double spread = 7 * std::sqrt(exact[i] * (1 - exact[i]) / trials) + 10.0 / trials;
-      expect.between("frequency", measured, exact[i] - spread, exact[i] + spread);
+      // As likely as seven standard deviations, e^-24.5, and true of rare choices too (Chernoff).
+      expect.between("surprise at a frequency", trials * divergence(measured, exact[i]), -1e-6, 24.5);
     }
   }
   return expect.exit_code();
