@@ -171,8 +171,8 @@ Problem non_convex(const Options& options) {
     return images;
   };
   constexpr lanes::Activate kTanh{lanes::Activation::kTanh};
-  constexpr lanes::Pool kPool{lanes::Pooling::kMax, 3,
-                              2};  // windows overlap: two points better than 2 by 2 at this noise
+  // Windows that overlap: two points better than 2 by 2 at epsilon 0.15.
+  constexpr lanes::Pool kPool{lanes::Pooling::kMax, 3, 2};
   Problem problem;
   problem.title = "LeNet-5 (non-convex)";
   problem.shares.push_back(read("train"));
@@ -455,8 +455,8 @@ class Experiment {
   Options options_;
   Problem problem_;
   std::vector<std::unique_ptr<nf::LanesSource>> models_;
-  std::map<std::tuple<double, std::uint64_t, double, std::uint64_t>, Run>
-      runs_;  // by noise (0: none), size, clip, repeat
+  // By noise (0: none), size, clip norm and repeat.
+  std::map<std::tuple<double, std::uint64_t, double, std::uint64_t>, Run> runs_;
 };
 
 Options parse(int argc, char** argv) {

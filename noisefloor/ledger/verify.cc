@@ -184,7 +184,6 @@ class Verifier {
     }
   }
 
-  // What was not committed has no answer.
   // Most reservations have no answer, and asking a server for each takes long.
   void read_answered(LedgerTransaction& transaction) {
     const Result<std::vector<std::uint64_t>> kept = transaction.answered();
@@ -197,6 +196,7 @@ class Verifier {
     return transaction.answer(reservation);
   }
 
+  // What was not committed has no answer.
   void check_answers(LedgerTransaction& transaction) {
     for (const std::uint64_t reservation : open_) {
       const Result<std::optional<std::string>> answer = answer_of(reservation, transaction);
