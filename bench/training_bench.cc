@@ -22,10 +22,10 @@
 #include <vector>
 
 #include "noisefloor/base/blas_core.h"
+#include "noisefloor/model/weights.h"
 #include "noisefloor/random/gaussian_vector.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/sgd/lanes_source.h"
-#include "noisefloor/sgd/weights.h"
 
 namespace noisefloor {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "example.h"
 #include "noisefloor/accounting/pld.h"
+#include "noisefloor/model/quality.h"
 #include "noisefloor/sgd/dp_sgd.h"
-#include "noisefloor/sgd/quality.h"
-#include "noisefloor/train/make_private.h"
-#include "noisefloor/train/tape_source.h"
+#include "noisefloor/torch/make_private.h"
+#include "noisefloor/torch/tape_source.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "noisefloor/base/check.h"
-#include "noisefloor/config/check.h"
+#include "noisefloor/config/pipeline_check.h"
 #include "noisefloor/config/training.h"
 
 namespace {

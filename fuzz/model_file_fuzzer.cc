@@ -7,10 +7,10 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/crypto/hash.h"
-#include "noisefloor/release/checkpoint.h"
-#include "noisefloor/release/plan_file.h"
+#include "noisefloor/model/safetensors.h"
 #include "noisefloor/release/verify_release.h"
-#include "noisefloor/sgd/safetensors.h"
+#include "noisefloor/training/checkpoint.h"
+#include "noisefloor/training/plan_file.h"
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 #include "noisefloor/accounting/gaussian_dp.h"
 #include "noisefloor/accounting/gaussian_transform.h"
-#include "noisefloor/accounting/lattice.h"
+#include "noisefloor/accounting/loss_lattice.h"
 #include "noisefloor/accounting/loss_law.h"
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"

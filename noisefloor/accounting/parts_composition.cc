@@ -17,7 +17,7 @@
 #include "noisefloor/accounting/contour.h"
 #include "noisefloor/accounting/gaussian_dp.h"
 #include "noisefloor/accounting/gaussian_transform.h"
-#include "noisefloor/accounting/lattice.h"
+#include "noisefloor/accounting/loss_lattice.h"
 #include "noisefloor/accounting/loss_law.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"
 
@@ -518,13 +518,13 @@ Result<Interval> epsilon_of(const Parts& parts, Delta delta) {
   return intersect(found, other);
 }
 
-Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which, bool coarse) {
+Result<double> epsilon_above(const Parts& parts, Delta delta, NeighbourDirection which, bool coarse) {
   const bool alike = is_alike_above(parts);
   const auto solve = [&](const Parts& some) -> Result<double> {
     double upper = 0;
     for (bool remove : {true, false}) {
-      if (which != Neighbours::kBoth && (which == Neighbours::kRemoved) != remove) continue;
-      if (which == Neighbours::kBoth && !remove && alike) continue;
+      if (which != NeighbourDirection::kBoth && (which == NeighbourDirection::kRemoved) != remove) continue;
+      if (which == NeighbourDirection::kBoth && !remove && alike) continue;
       NF_TRY(const Interval found, Composition(some, remove, true, coarse ? kCoarseBits : kFineBits).epsilon(delta));
       upper = std::max(upper, found.upper);
     }

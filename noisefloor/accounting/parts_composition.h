@@ -13,7 +13,7 @@
 
 namespace noisefloor {
 
-enum class Neighbours : std::uint8_t { kRemoved, kAdded, kBoth };
+enum class NeighbourDirection : std::uint8_t { kRemoved, kAdded, kBoth };
 
 [[nodiscard]] bool is_narrow(Interval epsilon);
 
@@ -22,6 +22,6 @@ enum class Neighbours : std::uint8_t { kRemoved, kAdded, kBoth };
 [[nodiscard]] Result<Interval> delta_of(const Parts& parts, PrivacyLoss epsilon);
 
 // From above only, in the directions that are asked for.
-[[nodiscard]] Result<double> epsilon_above(const Parts& parts, Delta delta, Neighbours which, bool coarse);
+[[nodiscard]] Result<double> epsilon_above(const Parts& parts, Delta delta, NeighbourDirection which, bool coarse);
 
 }  // namespace noisefloor

@@ -65,7 +65,7 @@ class Extras {
 
   // An upper bound of ε for all of the parts; by Rényi divergences where composition finds none.
   [[nodiscard]] Result<double> epsilon(double delta, std::span<const double> splits,
-                                       Neighbours which = Neighbours::kBoth) const {
+                                       NeighbourDirection which = NeighbourDirection::kBoth) const {
     NF_TRY(const double composed, composed_epsilon(delta, splits, which));
     if (std::isfinite(composed)) return composed;
     const Result<Delta> whole = Delta::make(delta);
@@ -78,7 +78,8 @@ class Extras {
   Extras(const Parts& parts, Adjacency adjacency) : parts_(parts), adjacency_(adjacency) {}
 
   // The laws get a share of δ and each of the others an equal part of the rest. +∞ where this way gives none.
-  [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits, Neighbours which) const {
+  [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits,
+                                                NeighbourDirection which) const {
     // If the continuous law is (ε₀, δ₀)-DP, the one on the grid has δ = e^grid (δ₀ + e^ε₀ tail), for which 1e-9 is kept.
     const bool grid = parts_.grid_delta > 0;
     const double available =
@@ -93,7 +94,8 @@ class Extras {
       if (parts_.has_laws()) {
         const Result<Delta> part = Delta::make(whole ? delta : split * available);
         if (!part.has_value() || part.value().value() <= 0) continue;
-        NF_TRY(const double laws, epsilon_above(parts_, part.value(), which, size() > 0 || which != Neighbours::kBoth));
+        NF_TRY(const double laws,
+               epsilon_above(parts_, part.value(), which, size() > 0 || which != NeighbourDirection::kBoth));
         sum += laws;
         if (grid && !(std::exp(laws + parts_.grid_epsilon) * parts_.grid_delta <= 0.9e-9 * delta)) continue;
       }
@@ -191,10 +193,10 @@ struct Bounds {
   [[nodiscard]] Result<double> replaced_epsilon(double delta, std::span<const double> splits) const {
     double best = kInfinity;
     for (double share : splits) {
-      NF_TRY(const double first, replaced->epsilon(share * delta, kHalves, Neighbours::kRemoved));
+      NF_TRY(const double first, replaced->epsilon(share * delta, kHalves, NeighbourDirection::kRemoved));
       const double rest = (1 - share) * delta * std::exp(-first) * (1 - 1e-12);
       if (!(rest > 0)) continue;
-      NF_TRY(const double second, replaced->epsilon(rest, kHalves, Neighbours::kAdded));
+      NF_TRY(const double second, replaced->epsilon(rest, kHalves, NeighbourDirection::kAdded));
       best = std::min(best, first + second);
     }
     return best;

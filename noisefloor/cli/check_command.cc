@@ -11,7 +11,7 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/input.h"
-#include "noisefloor/config/check.h"
+#include "noisefloor/config/pipeline_check.h"
 #include "noisefloor/config/training.h"
 #include "noisefloor/event/json.h"
 

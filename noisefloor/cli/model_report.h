@@ -4,7 +4,7 @@
 #include <span>
 
 #include "noisefloor/cli/report.h"
-#include "noisefloor/sgd/quality.h"
+#include "noisefloor/model/quality.h"
 #include "noisefloor/sgd/trainable_model.h"
 
 namespace noisefloor::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/release/plan_file.h"
 #include "noisefloor/release/verify_release.h"
+#include "noisefloor/training/plan_file.h"
 
 namespace noisefloor::cli {
 

@@ -14,7 +14,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/torch_network.h"
-#include "noisefloor/sgd/augmentation.h"
+#include "noisefloor/model/augmentation.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/sgd/worker_group.h"
 

@@ -5,8 +5,8 @@
 
 #include "noisefloor/cli/app.h"
 #include "noisefloor/cli/torch_backend.h"
-#include "noisefloor/train/c10d_group.h"
-#include "noisefloor/train/torch_model.h"
+#include "noisefloor/torch/c10d_group.h"
+#include "noisefloor/torch/torch_model.h"
 
 namespace noisefloor::cli {
 namespace {

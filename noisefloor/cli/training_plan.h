@@ -8,7 +8,7 @@
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/cli/report.h"
 #include "noisefloor/cli/training_session.h"
-#include "noisefloor/release/plan_file.h"
+#include "noisefloor/training/plan_file.h"
 
 namespace noisefloor::cli {
 

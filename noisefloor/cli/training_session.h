@@ -14,8 +14,8 @@
 #include "noisefloor/cli/training_task.h"
 #include "noisefloor/cli/workers.h"
 #include "noisefloor/ledger/ledger.h"
-#include "noisefloor/release/training_run.h"
 #include "noisefloor/sgd/trainable_model.h"
+#include "noisefloor/training/training_run.h"
 
 namespace noisefloor::cli {
 

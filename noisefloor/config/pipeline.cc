@@ -11,11 +11,11 @@
 namespace noisefloor {
 namespace {
 
-using config_internal::kAboveZero;
-using config_internal::Names;
-using config_internal::names_of;
-using config_internal::place_of;
-using config_internal::SectionReader;
+using internal::kAboveZero;
+using internal::Names;
+using internal::names_of;
+using internal::place_of;
+using internal::SectionReader;
 
 constexpr Names<Technique, 5> kTechniques{{{"dp-sgd", Technique::kDpSgd},
                                            {"dp-aggregation", Technique::kDpAggregation},
@@ -134,7 +134,7 @@ Run read_run(const toml::table& table, std::size_t number, Findings& findings) {
   reader.quantity("sample_rate", run.sample_rate);
   reader.quantity("steps", run.steps);
   reader.number("epochs", run.epochs, kAboveZero);
-  reader.choice("sampler", config_internal::kSamplers, run.sampler);
+  reader.choice("sampler", internal::kSamplers, run.sampler);
   reader.quantity("clients", run.clients);
   reader.quantity("clients_per_round", run.clients_per_round);
   reader.quantity("smallest_client", run.smallest_client);
@@ -196,7 +196,7 @@ PipelineText read_pipeline(std::string_view text) {
   PipelineText result;
   Findings findings;
   const auto document =
-      config_internal::parse_document(text, "split the pipeline into files that are checked one by one", findings);
+      internal::parse_document(text, "split the pipeline into files that are checked one by one", findings);
   if (document) {
     read_document(*document, result.pipeline, findings);
   } else {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "noisefloor/config/check.h"
+#include "noisefloor/config/pipeline_check.h"
 
 namespace noisefloor {
 namespace {

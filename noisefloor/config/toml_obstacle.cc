@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 namespace {
 
 // No key of a pipeline has more than one dot, and lists nest at most 256 deep.
@@ -59,4 +59,4 @@ std::optional<Obstacle> find_obstacle(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

@@ -10,7 +10,7 @@
 
 #include "noisefloor/config/finding.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 
 struct Obstacle {
   Place place;
@@ -22,4 +22,4 @@ struct Obstacle {
 // more than 16 dots outside of texts and comments in one line.
 [[nodiscard]] std::optional<Obstacle> find_obstacle(std::string_view text);
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

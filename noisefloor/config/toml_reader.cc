@@ -10,7 +10,7 @@
 #include "noisefloor/config/spelling.h"
 #include "noisefloor/config/toml_obstacle.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 namespace {
 
 constexpr double kLargestExactWhole = 9007199254740992.0;  // 2^53
@@ -281,4 +281,4 @@ void SectionReader::finish() {
   }
 }
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

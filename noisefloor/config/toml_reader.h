@@ -28,7 +28,7 @@
 
 #include "noisefloor/config/pipeline.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 
 // The names of an enumeration's values.
 template <class E, std::size_t N>
@@ -246,4 +246,4 @@ class SectionReader {
   bool good_ = true;
 };
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

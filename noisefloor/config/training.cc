@@ -5,23 +5,23 @@
 #include <algorithm>
 #include <utility>
 
-#include "noisefloor/config/check_run.h"
+#include "noisefloor/config/pipeline_check_run.h"
 #include "noisefloor/config/training_sections.h"
 
 namespace noisefloor {
 namespace {
 
-using config_internal::DataSection;
-using config_internal::kAboveZero;
-using config_internal::kBelowOne;
-using config_internal::kBetweenZeroAndOne;
-using config_internal::kNotNegative;
-using config_internal::ModelKind;
-using config_internal::ModelSection;
-using config_internal::Names;
-using config_internal::names_of;
-using config_internal::SectionReader;
-using config_internal::selector;
+using internal::DataSection;
+using internal::kAboveZero;
+using internal::kBelowOne;
+using internal::kBetweenZeroAndOne;
+using internal::kNotNegative;
+using internal::ModelKind;
+using internal::ModelSection;
+using internal::Names;
+using internal::names_of;
+using internal::SectionReader;
+using internal::selector;
 
 constexpr double kLargeDelta = 1e-3;
 
@@ -70,7 +70,7 @@ BudgetKeys read_budget(const toml::table& table, Findings& findings) {
     reader.missing("epsilon_missing", "epsilon", "add epsilon = …, what all that spends this budget may cost together");
   }
   if (!keys.delta.stated()) reader.missing("delta_missing", "delta", "add delta = …, well below 1/rows");
-  config_internal::check_size(keys.epsilon, findings);
+  internal::check_size(keys.epsilon, findings);
   if (keys.delta.has() && keys.delta.value->value() >= kLargeDelta) {
     findings.warning("delta_large", keys.delta.place,
                      fmt::format("delta = {:g} allows publishing one record in {:.0f} outright",
@@ -240,7 +240,7 @@ class DescentReader {
     if (!epochs_.stated() && !steps_.stated()) {
       reader_.missing("schedule_missing", "epochs and no steps", "add epochs = … or steps = …, how long it trains");
     }
-    reader_.choice("sampler", config_internal::kSamplers, sampler_);
+    reader_.choice("sampler", internal::kSamplers, sampler_);
     if (sampler_.value == SamplerKind::kShuffle) {
       reader_.error(
           "shuffle_not_poisson", sampler_.place,
@@ -249,8 +249,7 @@ class DescentReader {
           R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one" in [budget])");
     }
     if (sampler_.value == SamplerKind::kFixedSize && budget_.neighbours() == Adjacency::kAddRemove) {
-      reader_.error("fixed_size_add_remove", sampler_.place, config_internal::kFixedSizeAddRemove,
-                    config_internal::kNotFixedSize);
+      reader_.error("fixed_size_add_remove", sampler_.place, internal::kFixedSizeAddRemove, internal::kNotFixedSize);
     }
   }
 
@@ -400,15 +399,15 @@ std::optional<Training> read_document(const toml::table& document, Findings& fin
 
   const BudgetKeys budget = budget_table != nullptr ? read_budget(*budget_table, findings) : BudgetKeys{};
   DataSection data;
-  if (data_table != nullptr) data = config_internal::read_data_section(*data_table, findings);
+  if (data_table != nullptr) data = internal::read_data_section(*data_table, findings);
   ModelSection model;
-  if (model_table != nullptr) model = config_internal::read_model_section(*model_table, data, findings);
+  if (model_table != nullptr) model = internal::read_model_section(*model_table, data, findings);
   if (training_table == nullptr) return std::nullopt;
   DescentReader descent(*training_table, budget, findings);
   descent.read();
   descent.expect_fit(model);
   std::optional<TrainingGoal> goal;
-  if (plan_table != nullptr) goal = config_internal::read_plan_section(*plan_table, data.kind, findings);
+  if (plan_table != nullptr) goal = internal::read_plan_section(*plan_table, data.kind, findings);
   if (has_errors(findings.list())) return std::nullopt;
   if (goal && goal->clip_norms.empty()) goal->clip_norms = descent.usual_clip_norms();
   return Training{.name = *name,
@@ -425,7 +424,7 @@ TrainingText read_training(std::string_view text) {
   TrainingText result;
   Findings findings;
   const auto document =
-      config_internal::parse_document(text, "leave out comments, or values that \"other\" can stand for", findings);
+      internal::parse_document(text, "leave out comments, or values that \"other\" can stand for", findings);
   if (document) result.training = read_document(*document, findings);
   result.findings = findings.sorted();
   return result;
@@ -433,7 +432,7 @@ TrainingText read_training(std::string_view text) {
 
 bool is_training(std::string_view text) {
   Findings ignored;
-  const auto document = config_internal::parse_document(text, "", ignored);
+  const auto document = internal::parse_document(text, "", ignored);
   return document && document->contains("model");
 }
 

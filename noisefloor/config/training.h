@@ -17,7 +17,7 @@
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/config/torch_network.h"
 #include "noisefloor/lanes/layers.h"
-#include "noisefloor/sgd/augmentation.h"
+#include "noisefloor/model/augmentation.h"
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/table/libsvm.h"
 #include "noisefloor/table/schema.h"
@@ -62,7 +62,7 @@ struct TrainingData {
 // The network: layers, after a preset was spelled out.
 struct TrainingModel {
   std::string name;         // of the preset, or "layers"
-  bool scattering = false;  // images become their scattering (sgd/scattering.h) before the first layer
+  bool scattering = false;  // images become their scattering (model/scattering.h) before the first layer
   std::vector<lanes::Layer> layers;
   std::optional<TorchNetwork> torch;      // instead of `layers`: a network that needs libtorch
   std::optional<std::string> start_from;  // a safetensors file with its first weights

@@ -9,7 +9,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/config/training_sections.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 namespace {
 
 constexpr std::size_t kMaxIdxClasses = 256;  // labels are bytes
@@ -375,4 +375,4 @@ DataSection read_data_section(const toml::table& table, Findings& findings) {
   return DataReader(table, findings).read();
 }
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

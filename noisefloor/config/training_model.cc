@@ -5,7 +5,7 @@
 
 #include "noisefloor/config/training_sections.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 namespace {
 
 using lanes::Activate;
@@ -445,4 +445,4 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
   return section;
 }
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

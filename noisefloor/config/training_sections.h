@@ -11,7 +11,7 @@
 #include "noisefloor/config/toml_reader.h"
 #include "noisefloor/config/training.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 
 enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm, kText };
 
@@ -69,4 +69,4 @@ void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind
 
 [[nodiscard]] ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings);
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

@@ -4,7 +4,7 @@
 
 #include "noisefloor/config/training_sections.h"
 
-namespace noisefloor::config_internal {
+namespace noisefloor::internal {
 namespace {
 
 constexpr std::size_t kMaxWidth = std::size_t{1} << 16;
@@ -125,4 +125,4 @@ std::vector<TorchLayer> torch_preset(ModelKind kind, const TorchKeys& keys, std:
   return alexnet(outputs);
 }
 
-}  // namespace noisefloor::config_internal
+}  // namespace noisefloor::internal

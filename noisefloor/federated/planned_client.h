@@ -3,7 +3,7 @@
 // Guarantee:     what leaves the client is at most what the plan's statement says, whoever asks for more: its rows, samples, clip norm
 //                and noise are the plan's, and after the last planned round there is none. A plan whose statement is not
 //                that of its numbers is refused.
-// Requires:      one client for one plan: the ledger sees to that where plans are set aside (release/plan_file.h, whose numbers
+// Requires:      one client for one plan: the ledger sees to that where plans are set aside (training/plan_file.h, whose numbers
 //                these are).
 // Thread safety: none.
 #pragma once

@@ -6,7 +6,7 @@
 
 #include "noisefloor/federated/asynchronous.h"
 #include "noisefloor/release/certificate.h"
-#include "noisefloor/release/plan_file.h"
+#include "noisefloor/training/plan_file.h"
 #include "tests/support/refusal.h"
 
 namespace noisefloor {

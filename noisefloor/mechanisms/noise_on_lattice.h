@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "noisefloor/base/wide_int.h"
+#include "noisefloor/mechanisms/answer_grid.h"
 #include "noisefloor/mechanisms/dimension.h"
-#include "noisefloor/mechanisms/lattice.h"
 #include "noisefloor/mechanisms/release.h"
 
 namespace noisefloor {

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "noisefloor/mechanisms/lattice.h"
+#include "noisefloor/mechanisms/answer_grid.h"
 #include "noisefloor/mechanisms/release.h"
 #include "noisefloor/mechanisms/sensitivity.h"
 

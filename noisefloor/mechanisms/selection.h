@@ -20,7 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "noisefloor/mechanisms/lattice.h"
+#include "noisefloor/mechanisms/answer_grid.h"
 #include "noisefloor/mechanisms/release.h"
 #include "noisefloor/mechanisms/sensitivity.h"
 

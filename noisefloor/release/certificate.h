@@ -21,8 +21,8 @@
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/event/dp_event.h"
+#include "noisefloor/model/safetensors.h"
 #include "noisefloor/numerics/interval.h"
-#include "noisefloor/sgd/safetensors.h"
 
 namespace noisefloor {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "noisefloor/model/safetensors.h"
 #include "noisefloor/release/document.h"
-#include "noisefloor/sgd/safetensors.h"
 
 namespace noisefloor {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "noisefloor/base/check.h"
-#include "noisefloor/sgd/weights.h"
+#include "noisefloor/model/weights.h"
 
 namespace noisefloor {
 namespace {

@@ -10,7 +10,7 @@
 #include "noisefloor/lanes/program.h"
 #include "noisefloor/lanes/team.h"
 #include "noisefloor/lanes/worker.h"
-#include "noisefloor/sgd/augmentation.h"
+#include "noisefloor/model/augmentation.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/model/quality.h"
+#include "noisefloor/model/safetensors.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/sgd/gradient_source.h"
-#include "noisefloor/sgd/quality.h"
-#include "noisefloor/sgd/safetensors.h"
 #include "noisefloor/table/dataset.h"
 
 namespace noisefloor {

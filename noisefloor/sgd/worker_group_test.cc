@@ -1,4 +1,4 @@
-// What one worker does, against others that are made up: failing, lying, or replaying. Real processes: train/c10d_group_test.cc.
+// What one worker does, against others that are made up: failing, lying, or replaying. Real processes: torch/c10d_group_test.cc.
 #include "noisefloor/sgd/worker_group.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@
 namespace noisefloor {
 namespace {
 
-using table_internal::TextIndex;
+using internal::TextIndex;
 
 constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
 

@@ -13,7 +13,7 @@
 namespace noisefloor {
 namespace {
 
-using table_internal::TextIndex;
+using internal::TextIndex;
 
 // A column of the schema and its place in the file. The encoders are what the schema says, made ready for many records.
 struct Numeric {

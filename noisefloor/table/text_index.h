@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace noisefloor::table_internal {
+namespace noisefloor::internal {
 
 class TextIndex {
  public:
@@ -35,4 +35,4 @@ class TextIndex {
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;
 };
 
-}  // namespace noisefloor::table_internal
+}  // namespace noisefloor::internal

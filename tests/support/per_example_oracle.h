@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "noisefloor/train/factors.h"
-#include "noisefloor/train/tape.h"
+#include "noisefloor/torch/factors.h"
+#include "noisefloor/torch/tape.h"
 
 namespace noisefloor::testing {
 

@@ -1,0 +1,195 @@
+#include "noisefloor/training/training_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/event/json.h"
+
+namespace noisefloor {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+DpStatement statement_of(const TrainingPlan& plan, const DpSgd& sgd, Steps steps) {
+  return {sgd.sampler().adjacency(), plan.unit, sgd.event(steps)};
+}
+
+// `first`: steps that were there before.
+TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, std::uint64_t first, double seconds) {
+  TrainingProgress progress;
+  progress.steps = sgd.steps();
+  progress.planned = plan.steps.value();
+  progress.clip_norm = sgd.clip_norm();
+  progress.seconds = seconds;
+  const auto done = static_cast<double>(sgd.steps() - first);
+  const double per_step = done > 0 ? seconds / done : 0;
+  progress.seconds_left = per_step * static_cast<double>(plan.steps.value() - sgd.steps());
+  progress.examples_per_second =
+      per_step > 0 ? static_cast<double>(sgd.sampler().expected_batch().value()) / per_step : 0;
+  if (const auto steps = Steps::make(sgd.steps())) {
+    const auto epsilon = certified_epsilon(statement_of(plan, sgd, steps.value()), plan.delta);
+    progress.epsilon = epsilon ? epsilon.value().upper : HUGE_VAL;
+  }
+  return progress;
+}
+
+// What a checkpoint is of: all that decides how the training goes on.
+std::string digest_of(const TrainingPlan& plan, const DpSgd& sgd) {
+  return to_hex(blake2b(fmt::format("{}\n{}\n{}\n{}", plan.name, to_json(statement_of(plan, sgd, plan.steps)),
+                                    sgd.description(), plan.configuration)));
+}
+
+// Steps until the plan is done, or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.
+template <class Random>
+Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
+                     const Checkpoint& paid) {
+  if (hooks.begin) NF_TRY_VOID(hooks.begin());
+  const Clock::time_point start = Clock::now();
+  Clock::time_point told = start;
+  Clock::time_point saved = start;
+  const std::uint64_t first = sgd.steps();
+  const auto tell = [&](Clock::time_point now) {
+    if (!hooks.progress) return;
+    hooks.progress(progress_of(plan, sgd, first, std::chrono::duration<double>(now - start).count()));
+  };
+  const auto save = [&] {
+    if (!hooks.checkpoint) return;
+    Checkpoint checkpoint = paid;
+    checkpoint.state = sgd.state();
+    if constexpr (std::is_same_v<Random, ReplayRandom>) checkpoint.noise_position = random.position();
+    hooks.checkpoint(checkpoint);
+  };
+  while (sgd.steps() < plan.steps.value()) {
+    NF_TRY_VOID(sgd.step(random));
+    const Clock::time_point now = Clock::now();
+    if (now - told >= hooks.interval && sgd.steps() < plan.steps.value()) {
+      tell(now);
+      told = now;
+    }
+    if (hooks.stop && hooks.stop()) {
+      save();
+      break;
+    }
+    if (now - saved >= hooks.checkpoint_interval && sgd.steps() < plan.steps.value()) {
+      save();
+      saved = Clock::now();
+    }
+  }
+  tell(Clock::now());
+  const std::vector<float>& weights = sgd.result();
+  if (!std::all_of(weights.begin(), weights.end(), [](float x) { return std::isfinite(x); })) {
+    return invalid_argument(fmt::format(
+        "the training diverged: after {} steps weights are not finite. Take a smaller learning rate", sgd.steps()));
+  }
+  return success();
+}
+
+Result<Draft> draft_of(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights) {
+  TensorFile file{name_weights(sgd.result()), {}};
+  NF_TRY(const Steps steps, Steps::make(sgd.steps()));
+  const DpStatement statement = statement_of(plan, sgd, steps);
+  NF_TRY(const Interval epsilon, certified_epsilon(statement, plan.delta));
+  Certificate certificate{ReleaseKind::kModel,
+                          plan.name,
+                          statement,
+                          plan.delta,
+                          epsilon,
+                          certified_curve(statement),
+                          sgd.steps(),
+                          sgd.replayed(),
+                          plan.configuration,
+                          plan.data,
+                          digest_of(file.tensors),
+                          plan.program_version,
+                          {}};
+  return Draft{std::move(certificate), [file = std::move(file)](const std::string& text) mutable {
+                 file.metadata[kCertificateKey] = text;
+                 return to_safetensors(file);
+               }};
+}
+
+// The descent at the checkpoint.
+Result<Checkpoint> begin_from(const TrainingPlan& plan, DpSgd& sgd) {
+  if (sgd.steps() != 0) return invalid_argument("a training begins with the first step");
+  Checkpoint paid{plan.name, digest_of(plan, sgd), {}, {}, {}, 0};
+  if (!plan.from) return paid;
+  if (plan.from->plan != paid.plan) {
+    return invalid_argument(
+        fmt::format("the checkpoint is of another training, or of {} with other settings", shown(plan.from->name)));
+  }
+  if (plan.from->state.steps >= plan.steps.value()) {
+    return invalid_argument(fmt::format("the checkpoint has made all of its {} steps", plan.steps.value()));
+  }
+  paid.ledger = plan.from->ledger;
+  paid.reservations = plan.from->reservations;
+  NF_TRY_VOID(sgd.restore(plan.from->state));
+  return paid;
+}
+
+// A checkpoint whose steps this ledger knows nothing of would be a way around it.
+Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const std::string& budget) {
+  return ledger.read([&](const LedgerState& state) -> Result<void> {
+    const bool known =
+        checkpoint.ledger == to_hex(state.genesis().ledger) &&
+        std::all_of(checkpoint.reservations.begin(), checkpoint.reservations.end(), [&](std::uint64_t sequence) {
+          const LedgerState::Spend* spend = state.find_spend(sequence);
+          return spend != nullptr && spend->status != SpendStatus::kAborted &&
+                 state.budgets()[spend->budget].terms->name == budget;
+        });
+    if (known && !checkpoint.reservations.empty()) return success();
+    return invalid_argument("the checkpoint's steps were charged to another ledger or another budget: name that one");
+  });
+}
+
+}  // namespace
+
+Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
+                                 const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
+  NF_TRY(Checkpoint paid, begin_from(plan, sgd));
+  if (plan.from) NF_TRY_VOID(expect_charged(paid, ledger, plan.budget));
+  NF_TRY(const Steps steps_left, Steps::make(plan.steps.value() - sgd.steps()));
+  ReleaseRequest request{{plan.budget, plan.key, statement_of(plan, sgd, steps_left)}, paid.reservations};
+  request.spend.delta = plan.delta;
+  request.spend.item = plan.item;
+  request.spend.note = {plan.name, "training", {"dp-sgd"}, plan.configuration};
+  return release_by(request, ledger, outlet, [&](const CertifiedSpend& spend) -> Result<Draft> {
+    paid.ledger = to_hex(spend.ledger);
+    paid.reservations = spend.reservations;
+    NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
+    return draft_of(plan, sgd, name_weights);
+  });
+}
+
+Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
+  return descend(plan, sgd, random, hooks, start);
+}
+
+Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
+  return descend(plan, sgd, random, hooks, start);
+}
+
+Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                       const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
+  NF_TRY(const Checkpoint paid, begin_from(plan, sgd));
+  if (plan.from && random.position() != plan.from->noise_position) {
+    return invalid_argument("repeatable noise must go on from where the checkpoint was made");
+  }
+  NF_TRY_VOID(outlet.prepare());
+  NF_TRY(const std::optional<std::string> earlier, outlet.kept());
+  if (earlier) return invalid_argument(fmt::format("{} is there already: give another --output", shown(outlet.name())));
+  NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
+  NF_TRY(Draft draft, draft_of(plan, sgd, name_weights));
+  Released made{seal(std::move(draft), {}, {}), false};
+  NF_TRY_VOID(outlet.publish(made.release));
+  return made;
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,84 @@
+// One training, from the budget to the model, by the road of all releases (road.h).
+//
+// Guarantee:     (1) The whole plan is reserved, durably, before the first noise is drawn; if the budget does not allow for
+//                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
+//                full. (3) What is written is the model after the last whole step, and its certificate says which steps
+//                those were. (4) A key that was used before trains nothing: it gives the model that was made, if that is
+//                where it was put, or else an error that names it. (5) Going on from a checkpoint is a spend of its own, for
+//                the steps that are left: those that were taken after the checkpoint before, if any, stay paid for too.
+//                Nothing is ever given back.
+// Thread safety: none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/model/safetensors.h"
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/release/certificate.h"
+#include "noisefloor/release/road.h"
+#include "noisefloor/sgd/dp_sgd.h"
+#include "noisefloor/training/checkpoint.h"
+
+namespace noisefloor {
+
+struct TrainingPlan {
+  std::string name;
+  Steps steps;  // in all, with those before a checkpoint
+  Delta delta;
+  PrivacyUnit unit = PrivacyUnit::kRow;
+  std::string budget;
+  std::string key;
+  std::string configuration;  // a JSON object for the ledger's record and the certificate, or empty
+  std::string program_version;
+  std::optional<Checkpoint> from = {};  // goes on from here
+  std::string item = {};                // of a planned budget
+  std::string data = {};                // what is taken as public of the data, in words, for the certificate
+};
+
+struct TrainingProgress {
+  std::uint64_t steps = 0;
+  std::uint64_t planned = 0;
+  double epsilon = 0;  // certified upper bound, so far
+  double clip_norm = 0;
+  double examples_per_second = 0;
+  double seconds = 0;
+  double seconds_left = 0;
+};
+
+struct TrainingHooks {
+  std::function<Result<void>()> begin = {};  // once, when the budget is reserved and nothing is drawn yet
+  std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
+  std::function<bool()> stop = {};                             // asked after each step
+  std::chrono::milliseconds interval{1000};
+  std::function<void(const Checkpoint&)> checkpoint = {};  // now and then between steps, and when it is stopped
+  std::chrono::milliseconds checkpoint_interval{60'000};
+};
+
+using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
+
+// Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint of another
+// plan or another ledger.
+[[nodiscard]] Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+                                               Ledger& ledger, const NameWeights& name_weights,
+                                               const TrainingHooks& hooks, Outlet& outlet);
+
+// The steps alone, as part of another release, which has paid for them; or not private.
+// Requires: a descent that has made no step.
+[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+                                           const TrainingHooks& hooks);
+[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                           const TrainingHooks& hooks);
+
+// For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
+// Requires: `random` at the checkpoint's position, if there is one.
+[[nodiscard]] Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+                                                     const NameWeights& name_weights, const TrainingHooks& hooks,
+                                                     Outlet& outlet);
+
+}  // namespace noisefloor
