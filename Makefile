@@ -1,9 +1,10 @@
 # The commands of a developer's day. Each installs what it needs (scripts/bootstrap) and builds what it runs.
-.PHONY: help demo test test-slow test-asan test-tsan bench lint format fuzz clean
+.PHONY: help demo test test-slow test-asan test-tsan nightly bench lint lint-changed check-style format fuzz install deb clean
 .DEFAULT_GOAL := help
 
 SOURCES = $(shell git ls-files '*.h' '*.cc')
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -51,14 +52,22 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@build/bench/bench/ledger_bench build/bench build/bench/ledger.json build/bench/postgres_url; \
 	  status=$$?; tests/support/postgres_server stop build/bench/postgres_url; exit $$status
 
-lint: ## format check, clang-tidy, and rules of the house
+check-style: ## format check and rules of the house: seconds
 	@scripts/bootstrap lint
 	@clang-format-14 --dry-run --Werror $(SOURCES)
 	@scripts/check_rules
+
+lint: check-style ## format check, rules of the house, and clang-tidy on all sources
 	@cmake --preset clang >/dev/null
-	@sed -n 's/.*"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json | \
-	  grep -E '^$(CURDIR)/(noisefloor|examples)/.*\.cc$$' | grep -v _test.cc | \
-	  xargs -P $$(nproc) -n 1 sh -c 'clang-tidy-14 --quiet -p build/clang "$$0" 2>/dev/null || exit 1'
+	@scripts/tidy $$(sed -n 's/.*"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json | \
+	  grep -E '^$(CURDIR)/(noisefloor|examples)/.*\.cc$$' | grep -v _test.cc)
+
+lint-changed: check-style ## the same, with clang-tidy on what changed since main (TIDY_MAX files, 20)
+	@cmake --preset clang >/dev/null
+	@scripts/tidy_changed
+
+nightly: ## what takes hours: all tests under both sanitizers, slow tests, clang-tidy on all, every fuzzer for FUZZ_SECONDS
+	@$(MAKE) test test-slow test-asan test-tsan lint fuzz
 
 format: ## format all sources in place
 	@scripts/bootstrap lint
@@ -71,6 +80,18 @@ fuzz: ## run each fuzzer for FUZZ_SECONDS (60)
 	@for fuzzer in build/fuzz/fuzz/*_fuzzer; do \
 	  corpus=build/fuzz/corpus/$$(basename $$fuzzer); mkdir -p $$corpus; \
 	  $$fuzzer -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $$corpus fuzz/seeds/$$(basename $$fuzzer) || exit 1; done
+
+install: ## build the release and install it: PREFIX (/usr/local), DESTDIR
+	@scripts/bootstrap build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+	@DESTDIR=$(DESTDIR) cmake --install build/release --prefix $(PREFIX)
+
+deb: ## a Debian package in build/: program, libraries, headers, completion, manual page
+	@scripts/bootstrap package
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release
+	@cd build && cpack --config release/CPackConfig.cmake
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -1,8 +1,11 @@
 # noisefloor_folder(NAME
-#   HEADERS   public headers           SOURCES   compiled files
+#   HEADERS   headers that users are promised: installed
+#   INTERNAL  headers that users are not promised: not installed, and no installed header includes one
+#   SOURCES   compiled files
 #   DEPENDS   folders below this one   LIBRARIES third-party targets, as target_link_libraries takes them
 #   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests
-#   PRECOMPILE <header> …              headers of others that are slow to read, for the library and its tests
+#   PRECOMPILE <header> …              further headers of others that are slow to read, for the library and its tests
+#   NOT_PRECOMPILED                    every file reads the headers of others by itself
 #   OUTSIDE_CORE                       not part of noisefloor::core, nor installed)
 #
 # One library per folder: noisefloor::NAME. A folder sees its own headers and those of the folders it DEPENDS on,
@@ -18,7 +21,8 @@ function(noisefloor_include_view name result)
 endfunction()
 
 function(noisefloor_folder name)
-  cmake_parse_arguments(arg "OUTSIDE_CORE" "" "HEADERS;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(arg "OUTSIDE_CORE;NOT_PRECOMPILED" ""
+    "HEADERS;INTERNAL;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;PRECOMPILE" ${ARGN})
   set(target noisefloor_${name})
   noisefloor_include_view(${name} view)
 
@@ -41,17 +45,23 @@ function(noisefloor_folder name)
     target_link_libraries(${target} ${arg_LIBRARIES})
   endif()
   if(arg_PRECOMPILE)
+    if(NOISEFLOOR_TESTS)  # so that the probes of headers and programs beside the tests can use it too
+      list(APPEND arg_PRECOMPILE <gtest/gtest.h>)
+    endif()
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:noisefloor_precompiled_definitions>)
     target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+  elseif(arg_SOURCES AND NOT arg_NOT_PRECOMPILED)
+    noisefloor_precompile(${target} noisefloor_precompiled)
   endif()
   if(NOT arg_OUTSIDE_CORE)
     install(FILES ${arg_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/noisefloor/${name})
     set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
   endif()
 
-  # Every header compiles by itself.
-  if(NOISEFLOOR_TESTS AND arg_HEADERS)
+  # Every header compiles by itself. Nothing of these probes is run or looked at.
+  if(NOISEFLOOR_TESTS AND (arg_HEADERS OR arg_INTERNAL))
     set(includes "")
-    foreach(header IN LISTS arg_HEADERS)
+    foreach(header IN LISTS arg_HEADERS arg_INTERNAL)
       set(probe ${CMAKE_CURRENT_BINARY_DIR}/self_contained/${header}.cc)
       file(CONFIGURE OUTPUT ${probe} CONTENT "#include \"noisefloor/${name}/${header}\"  // NOLINT\n")
       list(APPEND includes ${probe})
@@ -60,25 +70,36 @@ function(noisefloor_folder name)
     target_link_libraries(${target}_headers PRIVATE ${target} noisefloor_options)
     if(arg_PRECOMPILE)  # which can be used again by what is compiled alike only
       target_link_libraries(${target}_headers ${arg_LIBRARIES})
+      target_compile_definitions(${target}_headers PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
       target_precompile_headers(${target}_headers REUSE_FROM ${target})
+    else()
+      target_compile_options(${target}_headers PRIVATE -O0 -g0)
     endif()
   endif()
 
   if(NOISEFLOOR_TESTS AND arg_TESTS)
-    noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
     if(arg_PRECOMPILE)
-      target_precompile_headers(${target}_test PRIVATE ${arg_PRECOMPILE} <gtest/gtest.h>)
+      noisefloor_test(${target}_test PRECOMPILE ${arg_PRECOMPILE} SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+    else()
+      noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
     endif()
   endif()
 endfunction()
 
 # noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry
 # the label "slow" and run with `make test-slow` only. Tests with "Postgres" in their name get a server of their own.
+# PRECOMPILE <header> …: it has precompiled headers of its own; else it reads those of all tests.
 function(noisefloor_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;PRECOMPILE" ${ARGN})
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} noisefloor_test_support noisefloor_options GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
+  if(arg_PRECOMPILE)
+    target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
+  else()
+    noisefloor_precompile(${name} noisefloor_precompiled_tests)
+  endif()
   set(server FIXTURES_REQUIRED postgres ENVIRONMENT NOISEFLOOR_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres_url)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-Slow*:*Postgres*" PROPERTIES TIMEOUT 300)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "*Postgres*:-Slow*" TEST_LIST ${name}_postgres

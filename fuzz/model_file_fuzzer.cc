@@ -8,8 +8,8 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/model/safetensors.h"
-#include "noisefloor/release/verify_release.h"
 #include "noisefloor/training/checkpoint.h"
+#include "noisefloor/training/model_release.h"
 #include "noisefloor/training/plan_file.h"
 
 namespace {
@@ -29,7 +29,7 @@ void drive_model(const std::string& bytes) {
   } else {
     expect_reason(file.error());
   }
-  if (const auto release = verify_release(bytes); !release.has_value()) expect_reason(release.error());
+  if (const auto release = verify_any_release(bytes); !release.has_value()) expect_reason(release.error());
 }
 
 // Metadata are UTF-8 when they are written, so these are ASCII.

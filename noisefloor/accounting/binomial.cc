@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/numerics/bisect.h"
 
 namespace noisefloor {
 namespace {
@@ -70,28 +71,10 @@ CountWindow window_of(const BinomialLaw& law, long double log_mass) {
   };
   CountWindow window{mode, mode};
   // The last x ≤ mode that is negligible with all below it, plus 1; or 0.
-  std::uint64_t low = 0;
-  if (mode > 0 && negligible(0)) {
-    std::uint64_t high = mode;
-    while (high - low > 1) {
-      const std::uint64_t middle = low + (high - low) / 2;
-      (negligible(middle) ? low : high) = middle;
-    }
-    window.first = high;
-  } else {
-    window.first = 0;
-  }
-  if (mode < law.trials && negligible(law.trials)) {
-    std::uint64_t inside = mode;
-    std::uint64_t outside = law.trials;
-    while (outside - inside > 1) {
-      const std::uint64_t middle = inside + (outside - inside) / 2;
-      (negligible(middle) ? outside : inside) = middle;
-    }
-    window.last = inside;
-  } else {
-    window.last = law.trials;
-  }
+  const bool cut_left = mode > 0 && negligible(0);
+  window.first = cut_left ? bisect_counts({.holds = 0, .fails = mode}, negligible).fails : 0;
+  const bool cut_right = mode < law.trials && negligible(law.trials);
+  window.last = cut_right ? bisect_counts({.holds = law.trials, .fails = mode}, negligible).fails : law.trials;
   return window;
 }
 

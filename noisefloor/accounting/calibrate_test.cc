@@ -68,7 +68,7 @@ TEST(Calibrate, TheLargestRate) {
       1);
 }
 
-TEST(Calibrate, WhatCannotBeReachedIsRefusedByName) {
+TEST(Calibrate, UnreachableTargetsAreRefusedByName) {
   expect_invalid(calibrate_steps(target(0.01, 1e-5), [](Steps t) { return dpsgd(0.5, 0.3, t.value()); }).error(),
                  "one step");
   expect_invalid(calibrate_noise(target(1, 1e-5),

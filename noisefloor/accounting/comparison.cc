@@ -54,8 +54,8 @@ double steps_of(const std::vector<Leaf>& leaves) {
 
 Result<Steps> count_of(double count) { return Steps::make(static_cast<std::uint64_t>(count)); }
 
-// Each step's own (ε, δ). Pure steps need no δ and bounds have theirs; what is left of `delta` is for the others, in equal
-// parts, and for `slack_share` of it as the slack of advanced composition: all of it where there are no others.
+// Each step's own (ε, δ). Pure steps need no δ and bounds have theirs; what is left of `delta` is for the others, in
+// equal parts, and for `slack_share` of it as the slack of advanced composition: all of it where there are no others.
 struct StepBounds {
   std::vector<std::pair<ApproxDp, Steps>> parts;
   double slack;

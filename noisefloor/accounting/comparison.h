@@ -1,6 +1,7 @@
 // One event tree by every accountant: what the textbooks' composition theorems make of it, beside the certified answer.
 //
-// Guarantee:     every `epsilon` is an upper bound unless `is_estimate` says otherwise; `lower` is set where it is known.
+// Guarantee:     every `epsilon` is an upper bound unless `is_estimate` says otherwise; `lower` is set where it is
+//                known.
 // Thread safety: pure functions.
 #pragma once
 

@@ -29,8 +29,8 @@ struct ApproxDp {
 [[nodiscard]] Result<ApproxDp> basic_composition(std::span<const ApproxDp> parts);
 [[nodiscard]] Result<ApproxDp> basic_composition(ApproxDp part, Steps count);
 
-// (ε √(2k ln(1/δ')) + k ε (e^ε − 1), kδ + δ') for slack δ' > 0. Above ε ≈ 1 this is worse than basic composition; it is
-// the formula all the same, except where that exceeds all doubles: there it is the basic ε.
+// (ε √(2k ln(1/δ')) + k ε (e^ε − 1), kδ + δ') for slack δ' > 0. Above ε ≈ 1 this is worse than basic composition; the
+// function still returns it, except where it exceeds all doubles: there it returns the basic ε.
 [[nodiscard]] Result<ApproxDp> advanced_composition(ApproxDp part, Steps count, Delta slack);
 
 // With E = Σ ε (e^ε − 1)/(e^ε + 1) and V = Σ ε²: the least of Σε, E + √(2V ln(1/δ')) and E + √(2V ln(e + √V/δ')), at

@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "noisefloor/numerics/bisect.h"
+
 namespace noisefloor {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // ln δ comes from callers that round it, or that round δ by up to 2^-50 of itself before: both sides allow for that.
 double log_delta_slack(double log_delta) { return 0x1p-49 * (1 + std::fabs(log_delta)); }
 
-// Not worth another attempt.
+// A gain below this is not worth another attempt.
 bool is_narrow(Interval epsilon) {
   return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10);
 }
@@ -246,12 +248,8 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   const double goal = log_small - (moments.log_moment - c * epsilon);
   double nodes = 8;
   while (log_tail(nodes * integral.h_) > goal && nodes < 4e6) nodes *= 2;
-  double low = nodes / 2;
-  for (int i = 0; i < 6; ++i) {
-    const double middle = std::sqrt(low * nodes);
-    (log_tail(middle * integral.h_) > goal ? low : nodes) = middle;
-  }
-  nodes = std::ceil(nodes);
+  const auto is_enough = [&](double count) { return !(log_tail(count * integral.h_) > goal); };
+  nodes = std::ceil(bisect_ratio({.holds = nodes, .fails = nodes / 2}, 1, 6, is_enough).holds);
   const double y_max = nodes * integral.h_;
   double operations = 0;
   for (const auto& one : lines) operations += nodes * one->cost(y_max);
@@ -262,7 +260,7 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   const auto count = static_cast<std::size_t>(nodes);
   const double value = std::exp(log_delta - (moments.log_moment - c * epsilon));  // what the sum will be, about
   const double tolerance = 0.1 * relative * std::min(1.0, c * value) / steps;
-  // Of the product of the (1 + Dᵢ)^Tᵢ, where each 1 + Dᵢ is known up to eᵢ:
+  // The error of the product of the (1 + Dᵢ)^Tᵢ, where each 1 + Dᵢ is known up to eᵢ:
   std::vector<double> log_magnitude(count, 0.0);
   std::vector<double> log_growth(count, 0.0);  // Σ Tᵢ ln((|1 + Dᵢ| + eᵢ) / |1 + Dᵢ|)
   std::vector<double> share(count, 0.0);       // Σ Tᵢ eᵢ / (|1 + Dᵢ| + eᵢ)

@@ -457,7 +457,7 @@ TEST(Contour, TheLargestLoss) {
   }
 }
 
-TEST(Contour, NeverANumberThatIsNone) {
+TEST(Contour, NeverReturnsNaN) {
   for (double q : {1e-6, 0.1, 1 - 1e-9}) {
     for (double sigma : {0.03, 0.5, 1000.0}) {
       for (double count : {1.0, 100.0, 1e9}) {

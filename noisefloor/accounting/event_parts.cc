@@ -26,8 +26,8 @@ double amplified(double q, double epsilon) {
   return epsilon > 700 ? std::max(0.0, epsilon + std::log(q)) : std::log1p(q * std::expm1(epsilon));
 }
 
-// The discrete Gaussian is within (κ, tail) of a rounded continuous one, point by point, for a tail of 2^-60 e^-100 in all:
-// docs/proofs/gaussian_on_a_grid.md.
+// The discrete Gaussian is within (κ, tail) of a rounded continuous one, point by point, for a tail of 2^-60 e^-100 in
+// all: docs/proofs/gaussian_on_a_grid.md.
 struct Closeness {
   double epsilon;
   double delta;
@@ -95,8 +95,8 @@ class Reader {
     parts_.count_up(place->second.second, count);
   }
 
-  // A mechanism that is `pure`-DP, of a kind that loses less with a smaller ε. `make(ε)` is its leaf. Beyond the range of
-  // doubles the ε are added up; there they are hardly less in composition.
+  // A mechanism that is `pure`-DP, of a kind that loses less with a smaller ε. `make(ε)` is its leaf. Beyond the range
+  // of doubles the ε are added up; there they are hardly less in composition.
   template <class Make>
   void add_pure(std::vector<double> key, double pure, double count, Make&& make) {
     if (pure <= kLargestLoss) return add_law(std::move(key), count, [&] { return make(pure); });
@@ -246,7 +246,8 @@ class Reader {
   Parts replaced_;
 };
 
-// One discrete Gaussian that is close to a continuous one. In a sample it stays as close (gaussian_on_a_grid.md, Samples).
+// One discrete Gaussian that is close to a continuous one. In a sample it stays as close (gaussian_on_a_grid.md,
+// Samples).
 bool is_gaussian_on_grid(const Parts& parts) {
   return parts.grid_delta > 0 && parts.gaussians == 1 && parts.kinds() == 1 && parts.has_laws_only();
 }

@@ -1,8 +1,8 @@
 // What a tree of events comes to, equal parts counted together: the reading of an event for pld.h.
 //
-// Guarantee:     each part is dominated by its laws above and dominates its laws below, in both directions, and so is their
-//                composition (docs/proofs/certified_accounting.md, 23 to 28).
-// Not promised:  a public interface; pld.h is.
+// Guarantee:     each part is dominated by its laws above and dominates its laws below, in both directions, and so is
+//                their composition (docs/proofs/certified_accounting.md, 23 to 28).
+// Not promised:  this is no public interface; pld.h is.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct LawPair {
 struct Leaf {
   LawPair remove;
   LawPair add;
-  double pure = std::numeric_limits<double>::infinity();  // the least ε for δ = 0, but for rounding
+  double pure = std::numeric_limits<double>::infinity();  // the least ε for δ = 0, up to rounding
 };
 
 // What a tree of events comes to. Equal parts are counted together.
@@ -66,7 +66,7 @@ struct Parts {
     }
     sum += count;
   }
-  // Is there anything but extra_epsilon and extras to be composed from above?
+  // True if anything except extra_epsilon and extras is composed from above.
   [[nodiscard]] bool has_laws() const {
     return mu_squared > 0 || !sampled.empty() || !replaced_samples.empty() || !epsilon_delta.empty() ||
            std::any_of(laws.begin(), laws.end(), [](const auto& one) { return one.second.first.remove.above; });

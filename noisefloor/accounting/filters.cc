@@ -146,8 +146,8 @@ Result<PrivacyLoss> ZcdpFilter::spent_epsilon_at(Delta delta) const {
   NF_TRY(const long double log_inverse, log_inverse_of_rest(delta, budget_.delta));
   const long double spent = state_.rho.value();
   if (spent == 0) return PrivacyLoss::make(0);
-  // The orders are best for ρ = budget · 2^-i, at a nominal δ of 10^-6: they may not depend on what was spent. Order i has
-  // the share 1/(i + 1)(i + 2) of δ; these add up to less than 1. So the odometer is tight near the whole budget.
+  // The orders are best for ρ = budget · 2^-i, at a nominal δ of 10^-6: they may not depend on what was spent. Order i
+  // has the share 1/(i + 1)(i + 2) of δ; these add up to less than 1. So the odometer is tight near the whole budget.
   constexpr int kOrders = 64;
   const long double nominal = std::log(1e6L);
   long double best = HUGE_VALL;

@@ -11,13 +11,14 @@
 //                ZcdpFilter: Whitehouse, Ramdas, Rogers and Wu 2023 (approximate zCDP), Feldman and Zrnic 2021.
 //                ApproxDpFilter: Whitehouse et al. 2023, Theorem 1: stop before √(2 ln(1/δ') Σε²) + Σε²/2 exceeds ε or
 //                Σδ exceeds δ''. It is the zCDP filter with ρ = ε²/2.
-//                RdpFilter: for one order, Feldman and Zrnic 2021, Theorem 3.1, and Lécuyer 2021. For several orders the
-//                proven form here is by a union bound; see the class.
-// Odometers:     e^((α−1) L_t − Σ(α−1) ε_i(α)) is a supermartingale for each order α, so by Ville's inequality L_t stays
-//                below Σ ε_i(α) + ln(1/δ_α)/(α−1) at all times, except with probability δ_α; a fixed list of orders
-//                shares δ. (That costs a ln of the list's length, which is what validity at all times is known to need.)
-// Taking back:   a cost that was accepted and whose mechanism never ran and never will may be taken back. Sums stay at or above
-//                those of what is left.
+//                RdpFilter: for one order, Feldman and Zrnic 2021, Theorem 3.1, and Lécuyer 2021. For several orders
+//                the proven form here is by a union bound; see the class.
+// Odometers:     e^((α−1) L_t − Σ(α−1) ε_i(α)) is a supermartingale for each order α, so by Ville's inequality L_t
+//                stays below Σ ε_i(α) + ln(1/δ_α)/(α−1) at all times, except with probability δ_α; a fixed list of
+//                orders shares δ. (That costs a ln of the list's length, which is what validity at all times is known
+//                to need.)
+// Taking back:   a cost may be taken back if it was accepted and its mechanism never ran and never will. Sums stay at
+//                or above those of what is left.
 // Thread safety: not thread-safe; one owner at a time. A filter is copied with its State, which is plain data.
 #pragma once
 
@@ -54,7 +55,8 @@ struct SumUp {
   friend bool operator==(const SumUp&, const SumUp&) = default;
 };
 
-// ε and δ add up. Its odometer needs no probability: the loss never exceeds Σε (but for the failures, Σδ).
+// ε and δ add up. Its odometer needs no probability: the loss never exceeds Σε (except for failures, of probability
+// Σδ).
 class SumFilter {
  public:
   struct State {
@@ -72,7 +74,7 @@ class SumFilter {
   void take_back(ApproxDp cost);
 
   [[nodiscard]] ApproxDp remaining() const;
-  // The part of ε that is spent, in [0, 1]: for display.
+  // The share of ε that is spent, in [0, 1], for display.
   [[nodiscard]] double spent_share() const { return state_.epsilon.value() / budget_.epsilon.value(); }
   // Σε so far. Requires δ to be at least the Σδ so far.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
@@ -101,7 +103,7 @@ class ZcdpFilter {
   void take_back(ZcdpCost cost);
 
   [[nodiscard]] ZcdpCost remaining() const;
-  // The part of ρ that is spent, in [0, 1]: for display.
+  // The share of ρ that is spent, in [0, 1], for display.
   [[nodiscard]] double spent_share() const { return state_.rho.value() / budget_.rho.value(); }
   // The odometer, over a list of 64 orders that depends on the budget only. δ pays for the δ of the budget first (so it
   // must be above it): outside of failures of that total probability, and of δ minus it, the loss is at most this.
@@ -133,7 +135,7 @@ class ApproxDpFilter {
 
   // The largest (ε, δ) that one more cost may have, up to a relative 1e-15.
   [[nodiscard]] ApproxDp remaining() const;
-  // The part of Σε² that is spent, in [0, 1]: for display.
+  // The share of Σε² that is spent, in [0, 1], for display.
   [[nodiscard]] double spent_share() const { return filter_.spent_share(); }
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const { return filter_.spent_epsilon_at(delta); }
   [[nodiscard]] const State& state() const { return filter_.state(); }
@@ -149,9 +151,9 @@ class ApproxDpFilter {
 // Goes on while the sum at one order at least is within that order's share of the budget,
 //   B(α) = ε − (ln(m/δ) − ln α)/(α − 1) − ln(1 − 1/α)   for m orders,
 // and then everything is (ε, δ)-DP. Proof: which order holds in the end may depend on the answers. But for each α, over
-// the outcomes that end within B(α), E[(1 − e^(ε−L))⁺] ≤ α⁻¹ (1 − 1/α)^(α−1) e^((α−1)(B(α)−ε)) = δ/m by the supermartingale
-// above, and m of them make δ. With m = 1 nothing is lost. Without the m, "one order is enough" is a filter only if that
-// order is named beforehand, which is m = 1.
+// the outcomes that end within B(α), E[(1 − e^(ε−L))⁺] ≤ α⁻¹ (1 − 1/α)^(α−1) e^((α−1)(B(α)−ε)) = δ/m by the
+// supermartingale above, and m of them make δ. With m = 1 nothing is lost. Without the m, "one order is enough" is a
+// filter only if that order is named beforehand, which is m = 1.
 class RdpFilter {
  public:
   struct State {
@@ -166,17 +168,17 @@ class RdpFilter {
 
   // One cost an order, finite or +∞ (nothing is known at that order), none negative.
   [[nodiscard]] Result<void> try_spend(std::span<const double> costs);
-  // An order at which an infinite cost was accepted stays of no use.
+  // An order at which an infinite cost was accepted stays unusable.
   void take_back(std::span<const double> costs);
 
   // What is left at each order; 0 where nothing is. A cost that is within it at one order is accepted.
   [[nodiscard]] std::vector<double> remaining() const;
-  // The part that is spent at the order where it is least, in [0, 1]: for display.
+  // The share that is spent at the order where it is least, in [0, 1], for display.
   [[nodiscard]] double spent_share() const;
   // The least over orders of Σ + ln(m/δ)/(α − 1). Requires δ > 0.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
   [[nodiscard]] const std::vector<double>& orders() const { return orders_; }
-  // What there is to spend at each order; negative where the order is of no use.
+  // What there is to spend at each order; negative where the order is unusable.
   [[nodiscard]] const std::vector<double>& budgets() const { return budgets_; }
   [[nodiscard]] const State& state() const { return state_; }
 
@@ -184,7 +186,7 @@ class RdpFilter {
   RdpFilter(std::vector<double> orders, std::vector<double> budgets);
 
   std::vector<double> orders_;
-  std::vector<double> budgets_;  // negative where the order is of no use
+  std::vector<double> budgets_;  // negative where the order is unusable
   State state_;
 };
 

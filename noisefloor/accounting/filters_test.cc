@@ -168,7 +168,7 @@ TEST(ApproxDpFilter, MatchesAdvancedComposition) {
   EXPECT_LT(accepted, 1200);
 }
 
-// --- The guarantee itself, by enumeration of an adaptive game ---------------------------------------------------------
+// --- The guarantee itself, by enumeration of an adaptive game --------------------------------------------------------
 //
 // An analyst asks randomized responses whose ε depends on all answers so far, until the filter refuses or `depth` is
 // reached. Returned: Σ (P(path) − e^ε Q(path))⁺, the exact δ of everything.

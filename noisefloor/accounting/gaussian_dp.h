@@ -3,9 +3,9 @@
 // Guarantee:     the intervals hold the true value. They are narrower than 1e-9 relatively for μ from 1e-10 to 1e6 and
 //                δ from 1e-300 to 1 − 1e-6, and valid for all parameters. Only the function whose name says
 //                estimate bounds nothing.
-// Implements:    Dong, Roth and Su 2022, "Gaussian Differential Privacy": Definition 2.6 (trade-off curve), Corollary 2.13
-//                (δ at ε), Corollary 3.3 (composition, also adaptive with fixed parameters); Bu, Dong, Long and Su 2020,
-//                "Deep Learning with Gaussian Differential Privacy" (the central-limit estimate).
+// Implements:    Dong, Roth and Su 2022, "Gaussian Differential Privacy": Definition 2.6 (trade-off curve), Corollary
+//                2.13 (δ at ε), Corollary 3.3 (composition, also adaptive with fixed parameters); Bu, Dong, Long and Su
+//                2020, "Deep Learning with Gaussian Differential Privacy" (the central-limit estimate).
 // Requires:      for composition, that the μ of all mechanisms are fixed beforehand.
 // Thread safety: const after construction.
 #pragma once

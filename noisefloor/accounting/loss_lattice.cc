@@ -250,8 +250,8 @@ class Composed {
     return spread + rounding_ * (std::fabs(curve.p[i]) + 2 * spread) + curve.offset +
            std::exp(curve.log_falling - order_ * loss);
   }
-  // The bound of δ at ε, if the first lattice point above it is number i and lies `gap` above it; `side` is +1 from above,
-  // −1 from below.
+  // The bound of δ at ε, if the first lattice point above it is number i and lies `gap` above it; `side` is +1 from
+  // above, −1 from below.
   [[nodiscard]] double bound(const Curve& curve, std::size_t i, double gap, double side) const {
     return curve.p[i] - std::exp(-gap) * curve.q[i] + side * suffix_error(curve, i);
   }
@@ -291,8 +291,8 @@ Tilted tilt(const OnLattice& law, double h, double c, std::size_t n) {
   const std::size_t whole_turns = above.size() / n;
   const auto turns = static_cast<double>(whole_turns);
   for (std::size_t i = 0; i < above.size(); ++i) {
-    // Roundings of the exponential, and of the additions and divisions to come, are moved into the masses, to the safe side
-    // of each.
+    // Roundings of the exponential, and of the additions and divisions to come, are moved into the masses, to the safe
+    // side of each.
     const double exponent = c * (loss(i) - shift);
     const double rounding = 0x1p-51 * (8 + turns + std::fabs(exponent) + c * std::fabs(shift) + c * std::fabs(loss(i)));
     above[i] = law.above[i] * std::exp(exponent) * (1 + rounding);
@@ -351,7 +351,7 @@ Composed::Composed(const std::vector<OnLattice>& laws, double h, int bits, const
   double log_rounding = 0;
   double log_finite = 0;
   double log_surely_finite = 0;
-  // Of one of two transforms that are made as one: masses add up to 1 in each.
+  // The error of one of two transforms that are computed as one: masses add up to 1 in each.
   const double one_transform = fft_error(n);
   const double transform_error = 2 * one_transform + 0x1p-50;
   for (const OnLattice& law : laws) {
@@ -449,8 +449,8 @@ double Composed::value(const Curve& curve, double epsilon, double side) const {
 }
 
 double Composed::solve(const Curve& curve, double target, double side) const {
-  // δ falls along the points, and its bounds do but for their errors: the last point where the bound is above, or is not a
-  // number.
+  // δ falls along the points, and its bounds do but for their errors: the last point where the bound is above, or is
+  // not a number.
   const auto is_above = [&](std::size_t i) {
     const double b = bound(curve, i, 0, side);
     return side > 0 ? !(std::isfinite(b) && b <= target) : b > target;
@@ -535,8 +535,8 @@ double atom_unit(std::span<const RepeatedLaw> laws) {
   return frequent;
 }
 
-// The step h, or a little more or less, such that atoms are on the lattice; the upper one a little above its point, so that
-// what lies below it is not merged with it.
+// The step h, or a little more or less, such that atoms are on the lattice; the upper one a little above its point, so
+// that what lies below it is not merged with it.
 double aligned(std::span<const RepeatedLaw> laws, double h) {
   const double unit = atom_unit(laws);
   if (unit <= 0) return h;

@@ -1,15 +1,15 @@
 // δ(ε) of composed mechanisms on a lattice of losses: works for every law, atoms and small numbers of steps included.
 //
-// Each law is replaced by one on the lattice h·ℤ that dominates it and by one that it dominates; both are tilted by e^{cL},
-// composed by one Fourier transform, and read off.
+// Each law is replaced by one on the lattice h·ℤ that dominates it and by one that it dominates; both are tilted by
+// e^{cL}, composed by one Fourier transform, and read off.
 //
 //   from above  the mass of a cell goes to its two ends such that P and Q are kept (Doroshenko et al. 2022)
 //   from below  masses around a lattice point are merged to it, which is post-processing; what would come out below the
 //               point goes to the next lower one
 //
-// Guarantee:   lower ≤ ε(δ) ≤ upper: discretisation by the two replacements, truncation by treating what is cut off as an
-//              infinite loss or as nothing, wrap-around by Chernoff, rounding by a running bound. The width falls like h².
-//              docs/proofs/certified_accounting.md.
+// Guarantee:   lower ≤ ε(δ) ≤ upper: discretisation by the two replacements, truncation by treating what is cut off as
+//              an infinite loss or as nothing, wrap-around by Chernoff, rounding by a running bound. The width falls
+//              like h². docs/proofs/certified_accounting.md.
 // Thread safety: pure functions.
 #pragma once
 

@@ -220,7 +220,8 @@ TEST(Lattice, AMillionRandomizedResponses) {
   const double e0 = 1.0 / 1024;
   const Real odds = exp(Real(e0));
   const Real high = odds / (1 + odds);
-  // Sequences with k highs have the loss (2k − T) e₀. From the mean on, up to 14 deviations: what is beyond is below e^-90.
+  // Sequences with k highs have the loss (2k − T) e₀. From the mean on, up to 14 deviations: what is beyond is below
+  // e^-90.
   const int first = count / 2;
   const Real log_ways = lgamma(Real(count) + 1) - 2 * lgamma(Real(first) + 1);
   std::vector<Real> p;
@@ -248,7 +249,7 @@ TEST(Lattice, AMillionRandomizedResponses) {
 }
 
 TEST(Lattice, DiscreteNoiseByEnumeration) {
-  // A δ that no lattice resolves, at the largest loss: the upper bound is finite all the same.
+  // A δ that no lattice resolves, at the largest loss: the upper bound is still finite.
   const Law rare = discrete_laplace(0.5, 1, 12);
   const auto rare_law = discrete_laplace_law(0.5, 1);
   const RepeatedLaw laws[] = {{rare_law.get(), 2}};
@@ -504,7 +505,7 @@ TEST(LossLaw, MassesAddUp) {
   }
 }
 
-TEST(Lattice, NeverANumberThatIsNone) {
+TEST(Lattice, NeverReturnsNaN) {
   std::vector<LawPtr> laws = {gaussian_law(0.1), gaussian_law(70), laplace_law(2), epsilon_delta_law(800, 1e-3)};
   laws.push_back(sampled_law(laws[0], 1e-6, true));
   laws.push_back(sampled_law(laws[1], 0.5, true));

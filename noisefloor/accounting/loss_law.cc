@@ -6,6 +6,8 @@
 #include <limits>
 #include <numbers>
 
+#include "noisefloor/numerics/bisect.h"
+
 namespace noisefloor {
 namespace {
 
@@ -100,8 +102,8 @@ class LaplaceLaw final : public LossLaw {
   double epsilon_;
 };
 
-// What every mechanism of ε-bounded range is dominated by. For neighbours its likelihood ratios lie in [e^{t−ε}, e^t] for
-// some t in [0, ε]; by convexity δ(x) is largest with all mass on the ends, where it is
+// What every mechanism of ε-bounded range is dominated by. For neighbours its likelihood ratios lie in [e^{t−ε}, e^t]
+// for some t in [0, ε]; by convexity δ(x) is largest with all mass on the ends, where it is
 //   (1 − e^{t−ε}) (1 − e^{x−t}) / (1 − e^{−ε}),   at most (1 − e^{(x−ε)/2})² / (1 − e^{−ε})   [t = (x + ε)/2].
 // The latter is the δ(x) of the pair with densities e^{±ℓ/2} / (4 sinh(ε/2)) of the loss ℓ in [−ε, ε]. So that pair
 // dominates the mechanism for all t at once, and compositions of it dominate adaptive ones (Zhu, Dong, Wang 2022).
@@ -265,7 +267,8 @@ class SampledLaw final : public LossLaw {
   }
 
   [[nodiscard]] double loss_error(double largest) const override {
-    // An inner loss that is wrong by η makes one by η times the share of the sampled part. certified_accounting.md, step 18.
+    // An inner loss that is wrong by η makes one by η times the share of the sampled part. certified_accounting.md,
+    // step 18.
     const double inner = std::max(0.0, inner_loss(largest));
     const double share = q_ / ((1 - q_) * std::exp(-inner) + q_);
     return 0x1p-47 * largest + share * (inner_->loss_error(inner) + 0x1p-51 * inner);
@@ -365,7 +368,7 @@ class OppositeSamplesLaw final : public LossLaw {
             mix(rest.error, down.error) + kRounding * q + underflow(q)};
   }
   [[nodiscard]] double loss_error(double largest) const override {
-    // Of place() below: its hyperbolic sine is rounded by a few units and by those of the exponent ½z^-2.
+    // The error of place() below: its hyperbolic sine is rounded by a few units and by those of the exponent ½z^-2.
     return 0x1p-49 * (largest + 8 + 1 / (z_ * z_) + std::fabs(std::log((1 - q_) / q_)));
   }
 
@@ -379,8 +382,8 @@ class OppositeSamplesLaw final : public LossLaw {
     const double u = (2 * x - 1) / (2 * z_ * z_);
     return u > 700 ? u + std::log(q_) : std::log1p(q_ * std::expm1(u));
   }
-  // Where the loss is ℓ: b E² + a (1 − e^ℓ) E − e^ℓ b = 0 for E = e^{x/z²}, a = 1 − q, b = q e^{−1/2z²}. Its solution is
-  // E = e^{ℓ/2} (k + √(k² + 1)) with k = (a/b) sinh(ℓ/2).
+  // Where the loss is ℓ: b E² + a (1 − e^ℓ) E − e^ℓ b = 0 for E = e^{x/z²}, a = 1 − q, b = q e^{−1/2z²}. Its solution
+  // is E = e^{ℓ/2} (k + √(k² + 1)) with k = (a/b) sinh(ℓ/2).
   [[nodiscard]] double place(double l) const {
     if (std::isinf(l)) return l;
     if (l < 0) return -place(-l);
@@ -461,8 +464,8 @@ std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier) {
 }
 
 Interval single_delta(const LossLaw& law, double epsilon) {
-  // Every event A has P(A) − e^ε Q(A) ≤ δ(ε). This one holds { L > ε }, and nothing below ε by more than 3η: then it falls
-  // short of δ(ε) by 4ηP(A) at most.
+  // Every event A has P(A) − e^ε Q(A) ≤ δ(ε). This one holds { L > ε }, and nothing below ε by more than 3η: then it
+  // falls short of δ(ε) by 4ηP(A) at most.
   const double eta = law.loss_error(epsilon * (1 + 1e-9) + 1e-9) + 0x1p-52 * epsilon;
   const Masses m = law.masses(epsilon - 2 * eta, kInfinity);
   const double p = m.p + law.infinite_mass();
@@ -490,11 +493,9 @@ Interval single_epsilon(const LossLaw& law, double log_delta) {
       at.upper *= 2;
       if (at.upper > 1e15) return Interval{at.lower, kInfinity};
     }
-    for (int i = 0; i < 200 && at.upper - at.lower > 1e-15 * at.upper; ++i) {
-      const double middle = at.lower + (at.upper - at.lower) / 2;
-      (is_above(middle) ? at.lower : at.upper) = middle;
-    }
-    return at;
+    const Bracket found =
+        bisect({.holds = at.lower, .fails = at.upper}, {.halvings = 200, .relative = 1e-15}, is_above);
+    return Interval{found.holds, found.fails};
   };
   return {solve([&](double e) { return single_delta(law, e).lower > delta * (1 + slack); }).lower,
           solve([&](double e) { return !(single_delta(law, e).upper <= delta * (1 - slack)); }).upper};

@@ -1,7 +1,7 @@
 // One direction of a dominating pair (P, Q), by the masses that it gives to intervals of the privacy loss L = ln dP/dQ.
 //
 // Every mechanism that has a dominating pair can be written like this, with or without atoms; the lattice accountant
-// (lattice.h) composes them.
+// (loss_lattice.h) composes them.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class LossLaw {
   LossLaw& operator=(const LossLaw&) = delete;
   virtual ~LossLaw() = default;
 
-  // Of { from < L ≤ to }. For every partition into such intervals each outcome is counted once; next to an end of an
-  // interval, in the one or in the other: as if its loss were wrong by loss_error() at most.
+  // The masses of { from < L ≤ to }. For every partition into such intervals each outcome is counted once; next to an
+  // end of an interval, in the one or in the other: as if its loss were wrong by loss_error() at most.
   [[nodiscard]] virtual Masses masses(double from, double to) const = 0;
 
   // For ends that are finite and at most `largest` in size. Grows by 2^-50 of that, or less.
@@ -36,7 +36,8 @@ class LossLaw {
   // P(L = ∞): what has probability 0 under Q.
   [[nodiscard]] virtual double infinite_mass() const { return 0; }
 
-  // The loss of its atoms, if there are any and all are at 0 or ± this; otherwise 0. A lattice that holds them loses less.
+  // The loss of its atoms, if there are any and all are at 0 or ± this; otherwise 0. A lattice that holds them loses
+  // less.
   [[nodiscard]] virtual double atom_loss() const { return 0; }
 
   // An interval outside of which finite losses have a probability of at most `below` and `above` on its sides, under P.
@@ -52,7 +53,8 @@ class LossLaw {
 // What every mechanism of ε-bounded range is dominated by (the exponential mechanism, adaptively composed).
 [[nodiscard]] std::unique_ptr<LossLaw> bounded_range_law(double epsilon);
 
-// Finitely many outcomes, each with its probabilities under P and Q, both to a few units in the last place (2^-49 of them).
+// Finitely many outcomes, each with its probabilities under P and Q, both to a few units in the last place (2^-49 of
+// them).
 struct Outcome {
   double p;
   double q;
@@ -72,8 +74,9 @@ struct Outcome {
 // A Poisson sample of rate q: (1 − q) Q + q P against Q (`remove`), or Q against that.
 [[nodiscard]] std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove);
 
-// A sample of fixed size without replacement, under replace-one, for an inner pair that is alike in both directions: the
-// sampled pair's positive losses against the whole, and its negative ones the other way round (Zhu, Dong, Wang 2022).
+// A sample of fixed size without replacement, under replace-one, for an inner pair that is alike in both directions:
+// the sampled pair's positive losses against the whole, and its negative ones the other way round (Zhu, Dong, Wang
+// 2022).
 [[nodiscard]] std::unique_ptr<LossLaw> fixed_size_law(const std::shared_ptr<const LossLaw>& inner, double q);
 
 // (1 − q) N(0, z²) + q N(1, z²) against (1 − q) N(0, z²) + q N(−1, z²): two records that pull a sampled sum in opposite

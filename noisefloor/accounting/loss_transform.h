@@ -32,9 +32,9 @@ class TransformOnLine {
   // About how many operations one node of evaluate() costs, if nodes reach up to y.
   [[nodiscard]] virtual double cost(double y) const = 0;
 
-  // ln φ(c) is within `log_moment_error` of `log_moment`, but for 2^-51 of itself, and φ(c + iyₙ)/φ(c) − 1 at yₙ = h, 2h,
-  // …, Nh is within `errors[n]` of `ratios[n]`; both aim at `tolerance`. Errors are infinite where nothing
-  // is known.
+  // ln φ(c) is within `log_moment_error` of `log_moment`, up to 2^-51 of itself, and φ(c + iyₙ)/φ(c) − 1 at yₙ = h,
+  // 2h, …, Nh is within `errors[n]` of `ratios[n]`; both aim at `tolerance`. Errors are infinite where nothing is
+  // known.
   struct Values {
     double log_moment;
     double log_moment_error;
@@ -49,11 +49,11 @@ class LossTransform {
 
   [[nodiscard]] virtual MomentEstimate estimate(double c) const = 0;
 
-  // Not below the largest loss; or infinity.
+  // A bound on the largest loss, or infinity.
   [[nodiscard]] virtual double max_loss() const = 0;
 
-  // The same law without its largest losses, of probability `mass` at most. A tail that matters for no δ above `mass` can
-  // make moments astronomical. `lost_mass` is an upper bound of what is missing to 1.
+  // The same law without its largest losses, of probability `mass` at most. A tail that matters for no δ above `mass`
+  // can make moments astronomical. `lost_mass` is an upper bound of what is missing to 1.
   [[nodiscard]] virtual std::unique_ptr<LossTransform> truncated(double mass) const = 0;
   [[nodiscard]] virtual double lost_mass() const = 0;
 

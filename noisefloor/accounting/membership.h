@@ -1,9 +1,9 @@
 // What someone who knows everything else can find out about one record: whether it was there (or which of two it was).
 //
-// Guarantee:     every number is an upper bound over all tests of the release, from the certified trade-off curve and the certified
-//                (ε, δ), whichever says more: the share of members that a test finds at a rate of false alarms, and its largest
-//                lead over guessing (the total variation distance, δ at ε = 0). A belief is that of someone who starts from a
-//                prior and sees the release: it holds but for a chance of δ.
+// Guarantee:     every number is an upper bound over all tests of the release, from the certified trade-off curve and
+//                the certified (ε, δ), whichever says more: the share of members that a test finds at a rate of false
+//                alarms, and its largest lead over guessing (the total variation distance, δ at ε = 0). A belief is
+//                that of someone who starts from a prior and sees the release: it holds except with probability δ.
 // Not covered:   what the record's owner is likely to be like from everyone else's data.
 // Thread safety: pure functions.
 #pragma once
@@ -27,7 +27,7 @@ struct MembershipBounds {
   std::vector<MembershipTest> tests;
 };
 
-// At each rate of false alarms in [0, 1]. Events without privacy are refused.
+// The bounds at each rate of false alarms in [0, 1]. Events without privacy are refused.
 [[nodiscard]] Result<MembershipBounds> membership_bounds(const DpEvent& event, Adjacency adjacency, Delta delta,
                                                          std::span<const double> false_alarms);
 

@@ -48,7 +48,7 @@ TEST(Membership, MoreStepsAreEasierToAttack) {
 }
 
 // Where nothing but (ε, δ) is known the classical bounds remain.
-TEST(Membership, AnEpsilonAndADeltaAlone) {
+TEST(Membership, HoldsForAnEpsilonAndADeltaAlone) {
   const double epsilon = 1.5;
   const DpEvent event = EpsilonDeltaEvent{PrivacyLoss::make(epsilon).value(), Delta::of(1e-6)};
   const auto bounds = membership_bounds(event, Adjacency::kReplaceOne, Delta::of(1e-6), kAlarms);

@@ -20,6 +20,7 @@
 #include "noisefloor/accounting/loss_lattice.h"
 #include "noisefloor/accounting/loss_law.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"
+#include "noisefloor/numerics/bisect.h"
 
 namespace noisefloor {
 namespace {
@@ -60,14 +61,11 @@ Interval one_epsilon(const LossLaw& law, double log_delta) {
   if (!(found.lower <= found.upper)) return {0, kInfinity};
   if (is_in_range(law, found.lower)) return found;
   const double needed = std::exp(log_delta) / kGapShare * (1 + 1e-12);
-  double low = 0;
-  double high = std::min(found.lower, 1e12);
+  const double high = std::min(found.lower, 1e12);
   if (tail_below(law, high) >= needed) return {std::max(0.0, high - kGap), found.upper};
-  if (tail_below(law, low) < needed) return {0, found.upper};
-  for (int i = 0; i < 60; ++i) {
-    const double middle = low + (high - low) / 2;
-    (tail_below(law, middle) >= needed ? low : high) = middle;
-  }
+  const auto is_enough = [&](double x) { return tail_below(law, x) >= needed; };
+  if (!is_enough(0)) return {0, found.upper};
+  const double low = bisect({.holds = 0, .fails = high}, {.halvings = 60}, is_enough).holds;
   return {std::max(0.0, low - kGap), found.upper};
 }
 

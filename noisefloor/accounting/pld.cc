@@ -17,6 +17,7 @@
 #include "noisefloor/accounting/parts_composition.h"
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/shuffle.h"
+#include "noisefloor/numerics/bisect.h"
 
 namespace noisefloor {
 namespace {
@@ -331,14 +332,15 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
     found.upper = std::min(found.upper, *shuffled);
   } else if (!alone && found.upper > 0) {
     // The smallest δ whose ε is at most this one, by bisection in ln δ.
-    double low = std::max(-700.0, std::log(std::max(found.lower, 1e-300)));
-    double high = std::log(found.upper);
-    for (int i = 0; i < 10 && high - low > 0.05; ++i) {
-      const double middle = low + (high - low) / 2;
-      NF_TRY(const double at, bounds.epsilon(std::exp(middle), kHalves));
-      (at <= epsilon.value() ? high : low) = middle;
-    }
-    found.upper = std::min(found.upper, std::exp(high) * (1 + 1e-12));
+    const double high = std::log(found.upper);
+    const double low = std::min(high, std::max(-700.0, std::log(std::max(found.lower, 1e-300))));
+    const auto is_enough = [&](double log_delta) -> Result<bool> {
+      NF_TRY(const double at, bounds.epsilon(std::exp(log_delta), kHalves));
+      return at <= epsilon.value();
+    };
+    NF_TRY(const Bracket least,
+           try_bisect({.holds = high, .fails = low}, {.halvings = 10, .absolute = 0.05}, is_enough));
+    found.upper = std::min(found.upper, std::exp(least.holds) * (1 + 1e-12));
   }
   return Interval{std::clamp(found.lower, 0.0, found.upper), found.upper};
 }

@@ -116,8 +116,8 @@ TEST(Pld, GaussiansResponsesAndLaplaceAgreeWithExactValues) {
   for (double d : {1e-9, 1e-3, 0.2}) expect_holds(epsilon(laplace(0.5), d), 2 + 2 * std::log1p(-d), 1e-12);
 }
 
-// Document 004, Tables 9 to 11 (θ = 1, k, N, σ, δ = 1/N), of which reference/ERRATA.md has the exact values. A row's sample
-// size s gives q = s/N and T = ⌊kN/s⌋.
+// Document 004, Tables 9 to 11 (θ = 1, k, N, σ, δ = 1/N), of which reference/ERRATA.md has the exact values. A row's
+// sample size s gives q = s/N and T = ⌊kN/s⌋.
 TEST(Pld, ExactColumnOfTheProactiveTables) {
   struct Row {
     double s, n, k, sigma;
@@ -147,8 +147,8 @@ TEST(Pld, ReplaceOneFallsBackForParts) {
   }
 }
 
-// The reference values are by a program of its own: the integral with 64 bits and on two lines, which agree to 1e-10. Another
-// library's upper bounds are 2.84344581, 4.22135780 and 8.28250619 for the first three.
+// The reference values are by a program of its own: the integral with 64 bits and on two lines, which agree to 1e-10.
+// Another library's upper bounds are 2.84344581, 4.22135780 and 8.28250619 for the first three.
 struct ReplacedRow {
   double q;
   double sigma;
@@ -503,8 +503,8 @@ TEST(Pld, NestedSamplesAreOneSample) {
                epsilon(times(50, poisson(0.1, gaussian(2))), 1e-5).upper, 1e-6);
 }
 
-// Against an independent evaluation of the optimal composition of exponential mechanisms with the same t: it is a mechanism
-// that the event describes, hence below; and basic composition is above.
+// Against an independent evaluation of the optimal composition of exponential mechanisms with the same t: it is a
+// mechanism that the event describes, hence below; and basic composition is above.
 TEST(Pld, ExponentialMechanisms) {
   const auto binomial_delta = [](int k, double e, double t, double x) {
     // Ratios e^t with probability p and e^{t−ε} otherwise.

@@ -3,10 +3,10 @@
 // Guarantee:     an upper bound on the Rényi divergence of the whole procedure at an order, rounded up, and at most +∞.
 //                The number of runs K must be drawn as stated, be kept secret, and not depend on the data; results are
 //                compared by a fixed total order (a score is part of the result).
-// Implements:    Papernot and Steinke 2022, "Hyperparameter Tuning with Rényi Differential Privacy": Theorem 2 (truncated
-//                negative binomial, with the free order λ̂ minimised over), its pure-DP corollary (2 + η) ε, and
-//                Theorem 6 (Poisson). As a divergence grows with its order, the bound at an order is the least of the
-//                bounds at it and above.
+// Implements:    Papernot and Steinke 2022, "Hyperparameter Tuning with Rényi Differential Privacy": Theorem 2
+//                (truncated negative binomial, with the free order λ̂ minimised over), its pure-DP corollary (2 + η) ε,
+//                and Theorem 6 (Poisson). As a divergence grows with its order, the bound at an order is the least of
+//                the bounds at it and above.
 // Difference:    for Poisson, K = 0 has probability e^-μ, and something must be published then. The theorem's
 //                ε + μ δ̂ + ln(μ)/(λ−1) leaves that outcome out: for μ < 1 it falls below 0. Here it is counted:
 //                e^((λ−1) ε') = e^-μ + μ e^((λ−1)(ε + μ δ̂)), by the same proof.

@@ -37,8 +37,8 @@ ShuffledReports::Bound ShuffledReports::make_bound(Rows reports, long double clo
   const CountWindow window = window_of(law, -45);
   // The window, with probabilities by recurrence: 5 roundings a step.
   const std::uint64_t count = window.last - window.first + 1;
-  // The divergence falls by a factor of e^-30 at most, for what matters, over a change of C by C: buckets of C/2000 move
-  // it by about a percent.
+  // The divergence falls by a factor of e^-30 at most, for what matters, over a change of C by C: buckets of C/2000
+  // move it by about a percent.
   const long double wanted = 2000 * static_cast<long double>(count) / static_cast<long double>(law.mode() + 1);
   const std::uint64_t buckets = std::min(count, static_cast<std::uint64_t>(std::clamp(wanted, 8.0L, 128.0L)));
   const LogProbability start = log_probability(law, window.first);
@@ -138,8 +138,8 @@ long double ShuffledReports::divergence(double clones, double epsilon) const {
     --i;
     rest = 0;
   }
-  // Rounding of t, v and the products moves every factor by less than t 2^-58, also that of the first term beyond `last`,
-  // which may have been taken for negative.
+  // Rounding of t, v and the products moves every factor by less than t 2^-58, also that of the first term beyond
+  // `last`, which may have been taken for negative.
   const long double beyond = last < draws ? first * law.ratio_after(last) : 0;
   const long double off = (mass + beyond) * t * 0x1p-58L;
   const long double error = std::ldexp(static_cast<long double>(last - i) + 64, -60) + 2 * start.error;

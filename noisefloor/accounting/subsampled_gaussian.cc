@@ -8,6 +8,8 @@
 #include <numbers>
 #include <vector>
 
+#include "noisefloor/numerics/bisect.h"
+
 namespace noisefloor {
 namespace {
 
@@ -44,8 +46,8 @@ struct Place {
   [[nodiscard]] double steepness() const { return share_up + share_down; }
 };
 
-// The parameters of one transform, and what the proofs need of w. For all pairs P = n₀ w(x) or n₀, and Q = n₀ w(−x) or n₀:
-// so the loss grows with x.
+// The parameters of one transform, and what the proofs need of w. For all pairs P = n₀ w(x) or n₀, and Q = n₀ w(−x) or
+// n₀: so the loss grows with x.
 struct Law {
   double q;
   double sigma;
@@ -180,11 +182,7 @@ Law::Window Law::window(double mass, double step) const {
       near = far;
       far += sign * sigma * std::exp2(std::min(i, 20) * 0.5);
     }
-    for (int i = 0; i < 6; ++i) {
-      const double middle = near + (far - near) / 2;
-      (tail(middle) > mass ? near : far) = middle;
-    }
-    return far;
+    return bisect({.holds = near, .fails = far}, {.halvings = 6}, [&](double x) { return tail(x) > mass; }).fails;
   };
   const Law plain = untilted();
   return {solve(mixed_down() ? -0.5 : 0, -1,
@@ -205,13 +203,10 @@ MomentEstimate Law::peak() const {
     const Place place = at(x);
     return kappa() * place.share_up + nu() * place.share_down > x;
   };
-  double low = kappa() / 2;
-  double high = std::min(kappa() + nu(), x_max);
-  if (!mixed_up() || low >= high || !rises(low) || rises(high)) return {0, 0, 0};
-  for (int i = 0; i < 40; ++i) {
-    const double middle = low + (high - low) / 2;
-    (rises(middle) ? low : high) = middle;
-  }
+  const double start = kappa() / 2;
+  const double high = std::min(kappa() + nu(), x_max);
+  if (!mixed_up() || start >= high || !rises(start) || rises(high)) return {0, 0, 0};
+  const double low = bisect({.holds = start, .fails = high}, {.halvings = 40}, rises).holds;
   const double s2 = sigma * sigma;
   const Place top = at(low);
   const double sharpness =
@@ -245,8 +240,8 @@ Cells make_cells(const Law& law, double scale) {
   cells.outside =
       cells.cut ? law.left_tail(window.lower, 0) + law.untilted().left_tail(window.lower, 0) : law.outside(window, 0);
   const double upper = std::min(window.upper, law.x_max);
-  // Second-order bounds on a cell lose at most the exponent width² · (κ r(1 − r) at x, and ν times that at −x)/8σ⁴: keep
-  // that small.
+  // Second-order bounds on a cell lose at most the exponent width² · (κ r(1 − r) at x, and ν times that at −x)/8σ⁴:
+  // keep that small.
   const double s2 = law.sigma * law.sigma;
   const double bend = law.kappa() * law.at(upper).share_up + law.nu() * law.at(window.lower).share_down;
   const double width = std::min(law.sigma / 3, 1.2 * s2 / std::sqrt(1 + bend));
@@ -287,8 +282,8 @@ class OnLine final : public TransformOnLine {
   OnLine(Law law, double scale) : law_(law), scale_(scale), cells_(make_cells(law, scale)) { find_layers(); }
 
   [[nodiscard]] double decay(double y) const override {
-    // A uniform law of length ℓ has the transform sin(z)/z with z = yℓ/2: what it falls short of its mass, for all larger
-    // y as well. (|sin z|/z falls up to 2.5 and stays below its value there.)
+    // A uniform law of length ℓ has the transform sin(z)/z with z = yℓ/2: what it falls short of its mass, for all
+    // larger y as well. (|sin z|/z falls up to 2.5 and stays below its value there.)
     double sum = 0;
     for (const Layer& layer : layers_) {
       const double z = std::min(y * layer.length / 2, 2.5);
@@ -332,8 +327,8 @@ class OnLine final : public TransformOnLine {
 };
 
 void OnLine::find_layers() {
-  // The density of the loss at x is p e^{cL}/L′ with σ²L′ = r(x) + r(−x), one of them or both. On a cell its logarithm is
-  // concave plus (κ + 1) ln w(x) + (1 − ν) ln w(−x).
+  // The density of the loss at x is p e^{cL}/L′ with σ²L′ = r(x) + r(−x), one of them or both. On a cell its logarithm
+  // is concave plus (κ + 1) ln w(x) + (1 − ν) ln w(−x).
   const std::size_t cells = cells_.inside;
   const double s2 = law_.sigma * law_.sigma;
   const double convex_up = law_.mixed_up() ? law_.kappa() + 1 : 0;
@@ -351,7 +346,8 @@ void OnLine::find_layers() {
     length[i] = std::max(0.0, (cells_.loss[i + 1] - cells_.loss[i]) * (1 - 1e-9) -
                                   2 * (cells_.loss_slack[i] + cells_.loss_slack[i + 1]));
     if (!std::isfinite(density[i]) || std::min(steepness(i), steepness(i + 1)) < 1e-280) density[i] = 0;
-    // An upper bound of the moment: the chord of the convex part is above it, the concave one exceeds its own by the bow.
+    // An upper bound of the moment: the chord of the convex part is above it, the concave one exceeds its own by the
+    // bow.
     const double bow = law_.bow(cells_.width, cells_.share_down[i]);
     moment += cells_.width * std::exp(std::max(cells_.log_tilted[i], cells_.log_tilted[i + 1]) + bow);
   }
@@ -378,8 +374,8 @@ void OnLine::find_layers() {
 
 // The trapezoid rule with step Δ on the whole line is wrong by at most 2 ∫ |G(x + iη)| / (e^{2πη/Δ} − 1) √(1 + η′²) dx,
 // for any curve η(x) > 0 in the strip where G is analytic. With η = θσ²: n₀ grows by e^{θ²σ²/2}, w(−x)^−ν by
-// cos(θ/2)^−ν at most, and |e^{iyL}| = e^{y (arg w(x) − arg w(−x))} with |arg w| ≤ θ min(1, r/cos θ). Either θ is the same
-// everywhere, or it is so small where the loss is steep that this is at most e^C.
+// cos(θ/2)^−ν at most, and |e^{iyL}| = e^{y (arg w(x) − arg w(−x))} with |arg w| ≤ θ min(1, r/cos θ). Either θ is the
+// same everywhere, or it is so small where the loss is steep that this is at most e^C.
 double OnLine::quadrature_error(double step, double y, double enough) const {
   const double s2 = law_.sigma * law_.sigma;
   const double theta_max = std::min(1.0, 2 * kPi * s2 / step / (s2 + law_.nu() / 4));
@@ -429,17 +425,14 @@ double OnLine::quadrature_error(double step, double y, double theta_max, double 
 double OnLine::quadrature_step(double y, double tolerance) const {
   const double s2 = law_.sigma * law_.sigma;
   double high = std::min(law_.sigma, 4 * s2);
-  if (quadrature_error(high, y, tolerance) <= tolerance) return high;
+  const auto is_fine = [&](double step) { return quadrature_error(step, y, tolerance) <= tolerance; };
+  if (is_fine(high)) return high;
   double low = high;
-  while (quadrature_error(low, y, tolerance) > tolerance && low > 1e-6 * s2) {
+  while (!is_fine(low) && low > 1e-6 * s2) {
     high = low;
     low /= 2;
   }
-  for (int i = 0; i < 3; ++i) {
-    const double middle = std::sqrt(low * high);
-    (quadrature_error(middle, y, tolerance) <= tolerance ? low : high) = middle;
-  }
-  return low;
+  return bisect_ratio({.holds = low, .fails = high}, 1, 3, is_fine).holds;
 }
 
 OnLine::Rule OnLine::trapezoid(double y, double tolerance) const {
@@ -619,14 +612,9 @@ std::unique_ptr<LossTransform> SubsampledGaussianTransform::truncated(double mas
   if (direction_ == Direction::kAdd) return copy;  // the loss is bounded as it is
   // Smaller masses are not normal numbers.
   const double goal = std::max(mass, 1e-305);
-  double low = 0.5;
-  double high = 1 + 40 * sigma_;
-  const auto lost = [&](double x) { return Law{q_, sigma_, direction_, x, 0}.lost_mass(); };
-  for (int i = 0; i < 40; ++i) {
-    const double middle = low + (high - low) / 2;
-    (lost(middle) > goal ? low : high) = middle;
-  }
-  copy->x_max_ = short_above(high);
+  const auto loses_more = [&](double x) { return Law{q_, sigma_, direction_, x, 0}.lost_mass() > goal; };
+  const double far = 1 + 40 * sigma_;
+  copy->x_max_ = short_above(bisect({.holds = 0.5, .fails = far}, {.halvings = 40}, loses_more).fails);
   return copy;
 }
 

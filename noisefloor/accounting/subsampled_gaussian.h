@@ -4,8 +4,8 @@
 //   remove   P = M₊         against   Q = N(0, z²)
 //   add      P = N(0, z²)   against   Q = M₋
 //   replace  P = M₊         against   Q = M₋
-// (Zhu, Dong, Wang 2022 for the first two, mirrored for the second; docs/proofs/certified_accounting.md, 26, for the third).
-// Write w(x) = 1 − q + q e^{(2x−1)/2z²}: the loss is ln w(x), − ln w(−x), or ln w(x) − ln w(−x).
+// (Zhu, Dong, Wang 2022 for the first two, mirrored for the second; docs/proofs/certified_accounting.md, 26, for the
+// third). Write w(x) = 1 − q + q e^{(2x−1)/2z²}: the loss is ln w(x), − ln w(−x), or ln w(x) − ln w(−x).
 //
 // Guarantee:     the transform's errors and decay are proved in docs/proofs/certified_accounting.md, part III.
 // Requires:      0 < q < 1. (At q = 1 there is nothing to integrate: gaussian_dp.h.)
@@ -20,7 +20,7 @@
 
 namespace noisefloor {
 
-// Which of two neighbours has the record more; or both have one, and the two pull in opposite directions.
+// Which of two neighbours has one record more than the other; or both have one, and the two pull in opposite directions.
 enum class Direction : std::uint8_t { kRemove, kAdd, kReplace };
 
 class SubsampledGaussianTransform final : public LossTransform {

@@ -23,7 +23,7 @@ struct TradeoffPoint {
   double beta_upper;
 };
 
-// At each α in [0, 1]. `resolution` is how many ε are tried; the interval narrows with its square.
+// The curve at each α in [0, 1]. `resolution` is how many ε are tried; the interval narrows with its square.
 [[nodiscard]] Result<std::vector<TradeoffPoint>> tradeoff_curve(const DpEvent& event, Adjacency adjacency,
                                                                 std::span<const double> alphas, int resolution = 64);
 

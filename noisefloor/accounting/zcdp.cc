@@ -15,7 +15,8 @@ struct Sum {
   double delta = 0;
 };
 
-// x²/2: of a Gaussian whose centres are x standard deviations apart, and of x-DP. Halves of the least numbers are rounded.
+// x²/2: of a Gaussian whose centres are x standard deviations apart, and of x-DP. Halves of the least numbers are
+// rounded.
 Sum half_square(double x) {
   const double half = times_up(x, x) / 2;
   return {half < 1e-280 && x > 0 ? next_up(half) : half};

@@ -1,8 +1,9 @@
 // Which kernels OpenBLAS should take on this processor.
 //
-// OpenBLAS chooses by the processor's model when it is loaded, and falls back to SSE3 kernels, 5 times slower, for models that
-// are newer than itself. What the processor can do is known all the same, so the environment can say it: OPENBLAS_CORETYPE.
-// Thread safety: as the environment: before there are threads.
+// OpenBLAS chooses its kernels by the processor's model when it is loaded. For models that are newer than itself it
+// falls back to SSE3 kernels, which are 5 times slower. This program finds out what the processor can do and tells
+// OpenBLAS through the environment variable OPENBLAS_CORETYPE. Thread safety: as for the environment: call it before
+// there are threads.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,8 @@
 
 namespace noisefloor {
 
-// The whole file, or what was there before: a temporary file beside it takes its place at the end. Durable when it returns.
+// Writes the whole file or leaves what was there before: a temporary file beside it takes its place at the end. The
+// content is durable when the function returns.
 [[nodiscard]] Result<void> write_file(const std::string& path, const std::string& content);
 
 // The content of a file of at most `limit` bytes.

@@ -9,7 +9,7 @@
 namespace noisefloor {
 namespace {
 
-TEST(File, ComesBackWholeAndLeavesNothingBeside) {
+TEST(File, IsReadBackWholeAndLeavesNoOtherFile) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("a");
   const std::string large(300'000, 'x');

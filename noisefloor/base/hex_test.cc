@@ -7,7 +7,7 @@
 namespace noisefloor {
 namespace {
 
-TEST(Hex, EveryByteComesBack) {
+TEST(Hex, EveryByteRoundTrips) {
   std::array<std::uint8_t, 256> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint8_t>(i);
   EXPECT_EQ(to_hex(all).substr(0, 8), "00010203");
@@ -17,7 +17,7 @@ TEST(Hex, EveryByteComesBack) {
   EXPECT_TRUE(from_hex("", {}));
 }
 
-TEST(Hex, OnlyOneTextForOneSequence) {
+TEST(Hex, AcceptsOneTextForEachSequence) {
   std::array<std::uint8_t, 1> byte{};
   for (const char* text : {"", "0", "0g", "0A", " 0", "0x", "zz", "00 ", "0000"}) {
     EXPECT_FALSE(from_hex(text, byte)) << text;

@@ -146,8 +146,8 @@ using Steps = Quantity<spec::Steps>;
 using Dimension = Quantity<spec::Dimension>;
 inline constexpr Dimension kScalar = Dimension::of(1);
 using Contributors = Quantity<spec::Contributors>;
-// How often a mechanism is tried before the best result is chosen: the parameters η and γ of a truncated negative binomial
-// number, or the mean of a Poisson number.
+// How often a mechanism is tried before the best result is chosen: the parameters η and γ of a truncated negative
+// binomial number, or the mean of a Poisson number.
 using RunShape = Quantity<spec::RunShape>;
 using RunGamma = Quantity<spec::RunGamma>;
 using MeanRuns = Quantity<spec::MeanRuns>;

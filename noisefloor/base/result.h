@@ -25,7 +25,7 @@ enum class ErrorCode : std::uint8_t {
   kProtocol,            // a peer broke the protocol
 };
 
-// The exit code that the program ends with when `code` is its last word.
+// The exit code of a program that ends because of an error with this code.
 [[nodiscard]] int exit_code(ErrorCode code);
 
 // The stable name of a code, as it stands in JSON: "invalid_argument", "budget_exhausted", …

@@ -1,8 +1,8 @@
 // Doubles rounded to a known side, and doubles as what they are: rational numbers.
 //
 // Guarantee: the results of *_up are at least the exact ones, and equal to them where those are doubles. (A fused
-//            multiply-add rounds once, so that the sign of a remainder is exact; remainders below 10^-290 are not looked
-//            at, and neither are results that overflow to infinity.)
+//            multiply-add rounds once, so that the sign of a remainder is exact. Remainders below 10^-290 and results
+//            that overflow to infinity are not covered.)
 #pragma once
 
 #include <bit>

@@ -45,7 +45,7 @@ TEST(Rounding, LeavesExactResultsAlone) {
   EXPECT_EQ(times_up(0, 7), 0);
 }
 
-TEST(Rounding, ABinaryFractionIsTheDouble) {
+TEST(Rounding, ABinaryFractionEqualsTheDouble) {
   for (double value : {1.0, 0.1, 3.0, 0x1p-60, 700.0, 5e-324, 1.7976931348623157e308}) {
     const BinaryFraction fraction = binary_fraction(value);
     EXPECT_EQ(fraction.mantissa % 2, 1U);

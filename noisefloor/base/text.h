@@ -14,7 +14,7 @@ namespace noisefloor {
 // `text` in quotes as an error message may show it: shortened, and without control characters.
 [[nodiscard]] std::string shown(std::string_view text);
 
-// The parts of "a,b,c"; one, empty part of "".
+// The parts of "a,b,c". The text "" has one part, which is empty.
 [[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
 
 // A finite decimal number such as "3", "-0.5" or "1e-6"; nothing else ("nan", "inf", "0x1", "1e400", "" are not).

@@ -37,7 +37,7 @@ TEST(Text, ErrorsAreOneShortLineWhateverTheText) {
   EXPECT_EQ(message, "--epsilon must be a finite number; got 'a?b?'");
 }
 
-TEST(SplitList, AtEveryComma) {
+TEST(SplitList, SplitsAtEveryComma) {
   using Parts = std::vector<std::string_view>;
   EXPECT_EQ(split_list("a,bc,d"), (Parts{"a", "bc", "d"}));
   EXPECT_EQ(split_list(",a,"), (Parts{"", "a", ""}));

@@ -1,8 +1,6 @@
 // `noisefloor account …` and `noisefloor calibrate …`: what a plan costs, and which plan fits a budget.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

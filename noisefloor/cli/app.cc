@@ -3,17 +3,23 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/base/spelling.h"
 #include "noisefloor/cli/account_command.h"
 #include "noisefloor/cli/budget_command.h"
 #include "noisefloor/cli/check_command.h"
 #include "noisefloor/cli/completion.h"
+#include "noisefloor/cli/dataset_command.h"
 #include "noisefloor/cli/demo_command.h"
+#include "noisefloor/cli/init_command.h"
 #include "noisefloor/cli/mechanism_command.h"
 #include "noisefloor/cli/model_command.h"
 #include "noisefloor/cli/plan_command.h"
@@ -40,6 +46,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor secagg parameters --clients 1000 --corrupt 0.1 --drop 0.2
   noisefloor budget create trial --epsilon 3 --delta 1e-5
+  noisefloor dataset add patients.toml
   source <(noisefloor completion bash)
 
 Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted (nothing released), 4 input data,
@@ -58,21 +65,48 @@ int print(const std::string& text) {
 // CLI11 phrases its errors well but over several lines at times.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+// The command that the first words name, as deep as they do; `word` is where that ends.
+const CLI::App* named_command(const CLI::App& app, int argc, char** argv, int& word) {
+  const CLI::App* place = &app;
+  for (word = 1; word < argc && argv[word][0] != '-'; ++word) {
+    const auto named = [&](const CLI::App* command) { return command->get_name() == argv[word]; };
+    const std::vector<const CLI::App*> next = place->get_subcommands(named);
+    if (next.empty()) break;
+    place = next.front();
+  }
+  return place;
+}
+
 // The first word that stands where a command is due and is none. CLI11 would only say that a command is missing.
 std::optional<Error> unknown_command(const CLI::App& app, int argc, char** argv) {
-  const CLI::App* place = &app;
-  for (int i = 1; i < argc && argv[i][0] != '-'; ++i) {
-    const auto commands = place->get_subcommands([](const CLI::App*) { return true; });
-    if (commands.empty()) return std::nullopt;
-    const CLI::App* next = nullptr;
-    std::string known;
-    for (const CLI::App* command : commands) {
-      if (command->get_name() == argv[i]) next = command;
-      known += (known.empty() ? "" : ", ") + command->get_name();
-    }
-    if (next == nullptr)
-      return invalid_argument(fmt::format("there is no command '{:.40}'; there are: {}", argv[i], known));
-    place = next;
+  int word = 0;
+  const CLI::App* place = named_command(app, argc, argv, word);
+  if (word >= argc || argv[word][0] == '-') return std::nullopt;
+  const auto commands = place->get_subcommands([](const CLI::App*) { return true; });
+  if (commands.empty()) return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  return invalid_argument(fmt::format("there is no command '{:.40}'; {}", argv[word],
+                                      suggestion(argv[word], {names.begin(), names.end()})));
+}
+
+// The first option that the command does not have. CLI11 may speak of another that is missing because of it.
+std::optional<Error> unknown_option(const CLI::App& app, int argc, char** argv) {
+  int word = 0;
+  const CLI::App* place = named_command(app, argc, argv, word);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : place->get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  }
+  for (; word < argc; ++word) {
+    std::string_view given(argv[word]);
+    if (!given.starts_with("--") || given.size() == 2) continue;
+    given = given.substr(2, given.find('=') - 2);
+    if (std::find(names.begin(), names.end(), given) != names.end()) continue;
+    const std::string_view nearest = nearest_name(given, {names.begin(), names.end()});
+    return invalid_argument(fmt::format(
+        "there is no option '--{:.40}'; {}", given,
+        nearest.empty() ? std::string("--help shows what is possible") : fmt::format("did you mean '--{}'?", nearest)));
   }
   return std::nullopt;
 }
@@ -87,6 +121,8 @@ int run_checked(int argc, char** argv) {
   add_calibrate_command(app, action);
   add_mechanism_command(app, action);
   add_budget_command(app, action);
+  add_init_command(app, action);
+  add_dataset_command(app, action);
   add_check_command(app, action);
   add_plan_command(app, action);
   add_train_command(app, action);
@@ -107,6 +143,7 @@ int run_checked(int argc, char** argv) {
   } catch (const CLI::Success& done) {  // --help, --version
     return app.exit(done) == 0 ? print("") : exit_code(ErrorCode::kInternal);
   } catch (const CLI::ParseError& error) {
+    if (const std::optional<Error> unknown = unknown_option(app, argc, argv)) return fail(*unknown);
     return fail(invalid_argument(first_line(error.what()) + " (--help shows what is possible)"));
   }
 

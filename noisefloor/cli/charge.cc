@@ -2,37 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "noisefloor/base/text.h"
-#include "noisefloor/event/json.h"
-#include "noisefloor/release/document.h"
+#include "noisefloor/cli/answer_report.h"
+#include "noisefloor/cli/report_json.h"
+#include "noisefloor/release/answer_road.h"
+#include "noisefloor/release/quote.h"
 #include "version.h"
 
 namespace noisefloor::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+constexpr const char* kAnsweredBefore = "Answered before: nothing was spent";
 
-constexpr const char* kAnswerData =
-    "bounds, bins, candidates and sensitivities are those of the command, stated without looking at the data";
-
-// An answer that goes to standard output alone: the ledger keeps it.
-class NoFile final : public Outlet {
- public:
-  [[nodiscard]] std::string name() const override { return "standard output"; }
-  [[nodiscard]] Result<void> prepare() override { return success(); }
-  [[nodiscard]] Result<std::optional<std::string>> kept() override { return std::optional<std::string>{}; }
-  [[nodiscard]] Result<void> keep(const std::string& /*bytes*/) override { return success(); }
-  [[nodiscard]] Result<void> publish(const Sealed& /*release*/) override { return success(); }
-};
-
-std::string certificate_beside(const std::string& path) {
-  const std::size_t dot = path.rfind(".json");
-  return (dot != std::string::npos && dot + 5 == path.size() ? path.substr(0, dot) : path) + ".certificate.json";
-}
+AnswerRequest request_of(const ChargeOptions& options) { return {options.budget, options.key, {NOISEFLOOR_VERSION}}; }
 
 }  // namespace
 
@@ -43,6 +30,8 @@ void ChargeOptions::add_to(CLI::App& command) {
   command.add_option("--key", key, "Of this question in the ledger: the same key gets the same answer, paid for once")
       ->type_name("KEY")
       ->group("Ledger");
+  command.add_flag("--dry-run", dry_run, "Show what --charge would spend and whether it fits; draw and spend nothing")
+      ->group("Ledger");
   command.add_option("--output", output, "Write the answer here, and its certificate beside it; with --charge")
       ->type_name("FILE")
       ->group("Output");
@@ -51,6 +40,7 @@ void ChargeOptions::add_to(CLI::App& command) {
 
 Result<bool> ChargeOptions::stated() const {
   if (budget.empty()) {
+    if (dry_run) return invalid_argument("--dry-run shows what would be charged: name the budget with --charge");
     if (key.empty() && output.empty() && ledger.empty()) return false;
     return invalid_argument(
         "--key, --output and --ledger are for an answer that is paid for: name its budget with --charge");
@@ -61,37 +51,61 @@ Result<bool> ChargeOptions::stated() const {
   return true;
 }
 
-Result<Report> charge(const ChargeOptions& options, const std::string& mechanism, const DpStatement& statement,
-                      Delta delta, const std::function<Result<Report>(SecureRandom&)>& answer) {
+Result<Report> charge(const ChargeOptions& options, const Question& question, const std::string& guarantee) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_write(options));
-  const std::string configuration = Json{{"mechanism", mechanism}}.dump();
-  ReleaseRequest request{{options.budget, options.key, statement}};
-  if (delta.value() > 0) request.spend.delta = delta;
-  request.spend.note = {options.key, "answer", {mechanism}, configuration};
-  request.in_ledger = true;
-  NoFile no_file;
+  LedgerOutlet ledger_alone;
   std::optional<FileOutlet> file;
   if (!options.output.empty()) file.emplace(options.output, certificate_beside(options.output));
-  std::optional<Report> made;
-  const auto run = [&](const CertifiedSpend&) -> Result<Draft> {
-    NF_TRY(SecureRandom random, SecureRandom::create());
-    NF_TRY(made, answer(random));
-    if (made->json().at("statement") != Json::parse(to_json(statement))) {
-      return internal_error("the answer states something else than what was reserved");
-    }
-    return document_draft(ReleaseKind::kAnswer, options.key, made->as_json(), statement, delta, configuration,
-                          kAnswerData, NOISEFLOOR_VERSION);
-  };
-  NF_TRY(const Released released, release_by(request, *ledger, file ? static_cast<Outlet&>(*file) : no_file, run));
+  Outlet& outlet = file ? static_cast<Outlet&>(*file) : ledger_alone;
+  NF_TRY(const ReleasedAnswer released, release_answer(request_of(options), question, *ledger, outlet));
+  auto whole = nlohmann::ordered_json::parse(released.release.bytes);
+  // Version 0.1 wrote fields, and no typed answer.
+  Report report = released.answer ? report_of(*released.answer, guarantee) : report_of_fields(kAnsweredBefore, whole);
+  if (released.again) report.retitle(kAnsweredBefore);
+  replace_json(report, std::move(whole));
   const CertifiedSpend& spend = *released.release.certificate.spend;
-  Json whole = Json::parse(released.release.bytes);
-  Report report = made ? *std::move(made) : Report::of_fields("Answered before: nothing was spent", whole);
-  report.replace_json(std::move(whole));
   report.line("charged", fmt::format("reservation {} of the budget {}", spend.reservations.back(),
                                      noisefloor::shown(spend.budget)));
   if (!options.output.empty()) {
     report.line("written", fmt::format("{}, and {}", options.output, certificate_beside(options.output)));
   }
+  return report;
+}
+
+Result<Report> dry_run(const ChargeOptions& options, const Question& question) {
+  const AnswerRequest request = request_of(options);
+  NF_TRY_VOID(rehearse(question, request.provenance));
+  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(options));
+  NF_TRY(const Quote quoted, quote(spend_of(request, question), *ledger));
+  Report report("Dry run: nothing was drawn and nothing was spent");
+  report.set("dry_run", true);
+  report.set("mechanism", question.mechanism);
+  report.set("budget", options.budget);
+  report.set("key", options.key);
+  report.set("cost", interval_json(quoted.epsilon.lower, quoted.epsilon.upper));
+  report.set("delta", question.delta.value());
+  report.set("left", quoted.left);
+  report.set("fits", quoted.fits);
+  report.set("answered_before", quoted.reservation.has_value());
+  report.line("would cost",
+              fmt::format("epsilon {} at delta {:g}", shown_interval(quoted.epsilon.lower, quoted.epsilon.upper),
+                          question.delta.value()));
+  report.line("budget", fmt::format("{}, with {} left", noisefloor::shown(options.budget), quoted.left));
+  if (quoted.fits) {
+    report.line("fits", quoted.reservation ? fmt::format("yes: reservation {} has paid for it, and the same answer "
+                                                         "would be given again",
+                                                         *quoted.reservation)
+                                           : "yes");
+  } else {
+    std::string why = "NO: " + quoted.why_not;
+    for (std::size_t i = 0; i < quoted.what_fits.size(); ++i) {
+      why += (i == 0 ? ". It would fit with " : ", or ") + quoted.what_fits[i];
+    }
+    report.set("why_not", why.substr(4));
+    report.line("fits", why);
+    report.exit_with(exit_code(ErrorCode::kBudgetExhausted));
+  }
+  report.state(question.statement);
   return report;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -11,6 +12,8 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/input.h"
+#include "noisefloor/cli/report_json.h"
+#include "noisefloor/config/dataset_file.h"
 #include "noisefloor/config/pipeline_check.h"
 #include "noisefloor/config/training.h"
 #include "noisefloor/event/json.h"
@@ -176,9 +179,9 @@ Report report_findings(const Options& o, const std::string& text, std::vector<Fi
 
 void report_training(Report& report, const Training& training) {
   const TrainingPrivacy& privacy = training.privacy;
-  report.line("budget",
-              fmt::format("{}: epsilon {}, delta {}, {}, unit row", noisefloor::shown(privacy.budget),
-                          shown(privacy.epsilon.value()), shown(privacy.delta.value()), name_of(privacy.adjacency)));
+  report.line("budget", fmt::format("{}: epsilon {}, delta {}, {}, unit {}", noisefloor::shown(privacy.budget),
+                                    shown(privacy.epsilon.value()), shown(privacy.delta.value()),
+                                    name_of(privacy.adjacency), name_of(privacy.unit)));
   report.line("model", training.model.name);
   report.line("noise", !privacy.private_training  ? "none: NOT PRIVATE"
                        : privacy.noise_multiplier ? fmt::format("multiplier {:.6g}", privacy.noise_multiplier->value())
@@ -192,9 +195,15 @@ Result<Report> run_check(const Options& o) {
   const Result<std::string> text = read_text(o.file);
   if (!text.has_value()) return io_error(text.error().message);
   if (is_training(text.value())) {
-    const TrainingText read = read_training(text.value());
+    const TrainingText read = read_training(text.value(), files_beside(o.file));
     return report_findings(o, text.value(), read.findings, [&](Report& report) {
       if (read.training) report_training(report, *read.training);
+    });
+  }
+  if (is_dataset(text.value())) {
+    const DatasetText read = read_dataset(text.value());
+    return report_findings(o, text.value(), read.findings, [&](Report& report) {
+      if (read.description) report.set("name", read.description->name);
     });
   }
   const PipelineText read = read_pipeline(text.value());

@@ -1,8 +1,6 @@
 // `noisefloor check FILE.toml`: does a pipeline keep its budget, and what looks wrong with it.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

@@ -1,11 +1,14 @@
 // Shell completion, generated from the commands and options that the program really has.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 
 #include "noisefloor/base/result.h"
+
+namespace CLI {
+class App;
+}
 
 namespace noisefloor::cli {
 

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <chrono>
@@ -17,6 +19,7 @@
 #include "demo_training.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/report_json.h"
 
 extern char** environ;  // NOLINT: POSIX has it so
 
@@ -48,12 +51,22 @@ class Walk {
   void say(const std::string& text) { fmt::print(stderr, "\n{}. {}\n", ++steps_, text); }
 
   // Runs it to the exit code that is due.
-  Result<Outcome> run(const std::vector<std::string>& arguments, int due = 0) {
+  Result<Outcome> run(const std::vector<std::string>& arguments, int due = 0) { return run(arguments, due, false); }
+  // Runs it, and shows the first line of what it prints.
+  Result<Outcome> glance_at(const std::vector<std::string>& arguments) { return run(arguments, 0, true); }
+
+  [[nodiscard]] const Json& results() const { return results_; }
+
+ private:
+  Result<Outcome> run(const std::vector<std::string>& arguments, int due, bool first_line) {
     std::string line = "noisefloor";
     for (const std::string& argument : arguments) line += " " + argument;
-    fmt::print(stderr, "$ {}\n", line);
+    fmt::print(stderr, "$ {}{}\n", line, first_line ? " | head -1" : "");
     NF_TRY(Outcome outcome, spawn(arguments));
-    if (!json_) fmt::print(stderr, "{}", outcome.out);
+    if (!json_) {
+      const std::size_t end = first_line ? outcome.out.find('\n') : std::string::npos;
+      fmt::print(stderr, "{}{}", outcome.out.substr(0, end), end == std::string::npos ? "" : "\n");
+    }
     if (outcome.exit_code != due) {
       return internal_error(fmt::format("`{}` ended with exit code {}, not with {}: the demonstration ends here", line,
                                         outcome.exit_code, due));
@@ -64,9 +77,6 @@ class Walk {
     return outcome;
   }
 
-  [[nodiscard]] const Json& results() const { return results_; }
-
- private:
   Result<Outcome> spawn(std::vector<std::string> arguments) {
     if (json_) arguments.emplace_back("--json");
     const std::string out = (folder_ / "output.txt").string();
@@ -146,10 +156,11 @@ Result<Report> run_demo(const DemoOptions& o, bool json) {
   Walk walk(program.string(), folder, json);
 
   fmt::print(stderr, "Private training from a plan to a report: Fashion-MNIST at epsilon 3, in {}\n", folder.string());
-  walk.say("What would epsilon 3 take? The closed form of Proactive DP, and the exact answer beside it.");
-  NF_TRY_VOID(walk.run({"plan", "--rows", "60000", "--epochs", "10", "--epsilon", "3", "--delta", "1e-5"}));
+  walk.say(
+      "What would epsilon 3 take? (The whole answer has the closed form of Proactive DP beside it, and --explain.)");
+  NF_TRY_VOID(walk.glance_at({"plan", "--rows", "60000", "--epochs", "10", "--epsilon", "3", "--delta", "1e-5"}));
   walk.say("Which noise leaves 84 % accuracy within reach? A utility graph, a signed plan, and its cost set aside.");
-  NF_TRY_VOID(walk.run({"plan", "fashion.toml", "--reserve", "--output", "plan"}));
+  NF_TRY_VOID(walk.run({"plan", "fashion.toml", "--create", "--reserve", "--output", "plan"}));
   walk.say("Train by that plan and nothing else.");
   NF_TRY_VOID(walk.run({"train", "fashion.toml", "--plan", "plan/plan.json", "--output", "model"}));
   walk.say("Is it true? Recomputed from the recorded events, and looked up in the ledger.");

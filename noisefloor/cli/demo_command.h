@@ -1,8 +1,6 @@
 // `noisefloor demo`: the main job, from a plan to a report, on images that anyone may have.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

@@ -1,7 +1,9 @@
 #include "noisefloor/cli/ledger_access.h"
 
 #include <fmt/format.h>
+
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -70,11 +72,18 @@ Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access) {
   return Ledger::open_to_read(location_of(access), {});
 }
 
+bool ledger_is_there(const LedgerAccess& access) {
+  const std::string location = location_of(access);
+  if (is_file(location)) return std::filesystem::exists(location);
+  const Result<std::string> key_file = key_file_of(access);
+  return key_file.has_value() && std::filesystem::exists(key_file.value());
+}
+
 Result<OpenedLedger> open_or_create(const LedgerAccess& access) {
   const std::string location = location_of(access);
   NF_TRY(const std::string key_file, key_file_of(access));
   const bool has_key = std::filesystem::exists(key_file);
-  if (is_file(location) ? std::filesystem::exists(location) : has_key) {
+  if (ledger_is_there(access)) {
     NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(access));
     return OpenedLedger{std::move(ledger), false};
   }

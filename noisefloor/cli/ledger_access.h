@@ -1,13 +1,16 @@
 // Which ledger a command works on, and its key.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
+
+namespace CLI {
+class App;
+}
 
 namespace noisefloor::cli {
 
@@ -26,6 +29,9 @@ struct LedgerAccess {
 
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access);
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access);
+
+// Whether there is a ledger at that place, or a key to one in PostgreSQL.
+[[nodiscard]] bool ledger_is_there(const LedgerAccess& access);
 
 // The ledger, made with a new key if there is none.
 struct OpenedLedger {

@@ -2,8 +2,6 @@
 // for.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

@@ -1,8 +1,6 @@
 // `noisefloor evaluate` and `noisefloor predict`: how good a trained model is, and what it says.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

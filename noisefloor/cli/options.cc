@@ -2,9 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/answer_report.h"
+#include "version.h"
 
 namespace noisefloor::cli {
+
+CLI::App& begin_command(CLI::App& parent, const std::string& name, const char* description) {
+  return *parent.add_subcommand(name, description);
+}
+
+void end_command(const CLI::App& parent, CLI::App& command, Action& action, const char* example,
+                 std::function<Result<Report>()> run) {
+  command.add_flag("--json", action.json, "Print one JSON object")->group("Output");
+  const std::string path = parent.get_parent() == nullptr ? "" : parent.get_name() + " ";
+  command.footer("Example:\n  noisefloor " + path + command.get_name() + " " + example);
+  command.callback([&action, run = std::move(run)] { action.run = run; });
+}
 
 void add_adjacency_option(CLI::App& command, std::string& adjacency) {
   command.add_option("--adjacency", adjacency, "Neighbours differ by: add-remove or replace-one")
@@ -72,6 +88,25 @@ Result<Confidence> PrivacyOptions::get_confidence() const {
 }
 
 Result<std::uint64_t> PrivacyOptions::get_seed() const { return parse_count("--replay-seed", replay_seed); }
+
+Result<Report> PrivacyOptions::answer(const Question& question) const {
+  NF_TRY(const bool charged, charging.stated());
+  const Provenance provenance{NOISEFLOOR_VERSION};
+  const std::string guarantee = fmt::format("epsilon {}, delta {}", epsilon, delta);
+  if (!replay_seed.empty()) {
+    if (charged) return invalid_argument("noise from --replay-seed is not private: it cannot be charged");
+    NF_TRY(const std::uint64_t seed, get_seed());
+    NF_TRY(ReplayRandom replay, ReplayRandom::create(seed));
+    NF_TRY(const Answer repeated, answer_of(question, provenance, replay));
+    return report_of(repeated, guarantee);
+  }
+  if (charged) return charging.dry_run ? dry_run(charging, question) : charge(charging, question, guarantee);
+  NF_TRY(SecureRandom secure, SecureRandom::create());
+  NF_TRY(const Answer made, answer_of(question, provenance, secure));
+  Report report = report_of(made, guarantee);
+  report.remark("Not charged to a ledger (--charge): whoever composes this with other releases needs the event.");
+  return report;
+}
 
 Result<double> parse_private_number(std::string_view what, const std::string& text) {
   const std::optional<double> value = parse_finite(text);

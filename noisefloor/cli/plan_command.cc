@@ -1,6 +1,9 @@
 #include "noisefloor/cli/plan_command.h"
 
-#include "noisefloor/cli/plan_question.h"
+#include <CLI/CLI.hpp>
+#include "noisefloor/cli/plan_numbers.h"
+
+#include "noisefloor/cli/console.h"
 #include "noisefloor/cli/training_plan.h"
 
 namespace noisefloor::cli {
@@ -13,7 +16,7 @@ struct PlanOptions {
 
 // --noise-multiplier is of either.
 Result<Report> run_plan(PlanOptions o) {
-  if (o.training.file.empty()) return answer_plan_question(o.numbers);
+  if (o.training.file.empty()) return plan_from_numbers(o.numbers);
   std::swap(o.training.noise_multiplier, o.numbers.noise_multiplier);
   if (o.numbers.any()) {
     return invalid_argument(
@@ -45,6 +48,7 @@ void add_plan_command(CLI::App& app, Action& action) {
     add("--sampler", n.sampler, "poisson, which the theorems assume, or fixed-size, at twice the sensitivity", "NAME");
     command.add_flag("--paper", n.paper, "As printed in the paper: one update of gamma, for comparison only")
         ->group("Numbers");
+    command.add_flag("--explain", n.explain, "Show the paper's theorems, condition by condition")->group("Numbers");
     command.add_option("--curve", n.curve, "Write noise by batch size to PREFIX.csv and PREFIX.svg")
         ->type_name("PREFIX")
         ->group("Numbers");
@@ -58,6 +62,8 @@ void add_plan_command(CLI::App& app, Action& action) {
         ->group("Training file");
     command.add_option("--threads", o.training.threads, "Threads (all cores)")->type_name("N")->group("Training file");
     command.add_flag("--quiet", o.training.quiet, "No progress")->group("Training file");
+    command.add_flag("--dry-run", o.training.dry_run, kDryRunHelp)->group("Training file");
+    o.training.creating.add_to(command);
     o.training.add_to(command, true, true);
   };
   add_command<PlanOptions>(

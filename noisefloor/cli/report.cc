@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "noisefloor/cli/report_json.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/report/html.h"
 
 namespace noisefloor::cli {
 
@@ -18,15 +20,9 @@ nlohmann::ordered_json interval_json(double lower, double upper) {
   return nlohmann::ordered_json{{"lower", finite(lower)}, {"upper", finite(upper)}};
 }
 
-std::string shown_interval(double lower, double upper) {
-  if (!std::isfinite(upper)) return "infinite";
-  // As many digits as both bounds share, and two more.
-  const double width = upper - lower;
-  const int digits = width <= 0 ? 12 : std::clamp(static_cast<int>(std::ceil(-std::log10(width / upper))) + 2, 4, 12);
-  return fmt::format("{:.{}g} (certified: at least {:.{}g})", upper, digits, lower, digits);
-}
+std::string shown_interval(double lower, double upper) { return noisefloor::shown_interval(lower, upper); }
 
-Report Report::of_fields(std::string title, const nlohmann::ordered_json& json) {
+Report report_of_fields(std::string title, const nlohmann::ordered_json& json) {
   Report report(std::move(title));
   for (const auto& [name, value] : json.items()) {
     if (name == "certificate") continue;
@@ -34,6 +30,28 @@ Report Report::of_fields(std::string title, const nlohmann::ordered_json& json) 
   }
   return report;
 }
+
+Report::Report(std::string title) : title_(std::move(title)), fields_(std::make_unique<ReportFields>()) {}
+Report::Report(const Report& other)
+    : title_(other.title_),
+      above_(other.above_),
+      exit_code_(other.exit_code_),
+      fields_(std::make_unique<ReportFields>(*other.fields_)),
+      lines_(other.lines_),
+      remarks_(other.remarks_) {}
+Report::Report(Report&& other) noexcept = default;
+Report& Report::operator=(const Report& other) {
+  if (this != &other) *this = Report(other);
+  return *this;
+}
+Report& Report::operator=(Report&& other) noexcept = default;
+Report::~Report() = default;
+
+void Report::set_truth(const char* key, bool value) { fields_->json[key] = value; }
+void Report::set_number(const char* key, double value) { fields_->json[key] = value; }
+void Report::set_integer(const char* key, std::int64_t value) { fields_->json[key] = value; }
+void Report::set_count(const char* key, std::uint64_t value) { fields_->json[key] = value; }
+void Report::set_text(const char* key, std::string_view value) { fields_->json[key] = value; }
 
 void Report::state(const DpStatement& statement) {
   const bool is_private = !contains<NonPrivateEvent>(statement.event);
@@ -49,7 +67,7 @@ void Report::state(const DpStatement& statement) {
 }
 
 std::string Report::as_json() const {  // A name of a file need not be UTF-8, and JSON must be.
-  return json_.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return fields_->json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string Report::as_text() const {

@@ -2,9 +2,12 @@
 // command succeeds, so that standard output stays empty on every error.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,19 +15,38 @@
 
 namespace noisefloor::cli {
 
+// Defined in report_json.h, for commands whose fields are more than numbers, texts and truths.
+struct ReportFields;
+
 class Report {
  public:
-  explicit Report(std::string title) : title_(std::move(title)) {}
-  // A line for each field but a certificate.
-  [[nodiscard]] static Report of_fields(std::string title, const nlohmann::ordered_json& json);
+  explicit Report(std::string title);
+  Report(const Report& other);
+  Report(Report&& other) noexcept;
+  Report& operator=(const Report& other);
+  Report& operator=(Report&& other) noexcept;
+  ~Report();
 
-  // A field of the JSON object.
+  // A field of the JSON object: a number, a text or a truth; anything else that JSON can hold needs report_json.h.
   template <class T>
-  void set(const char* key, T&& value) {
-    json_[key] = std::forward<T>(value);
+  void set(const char* key, const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      set_truth(key, value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      set_number(key, static_cast<double>(value));
+    } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+      set_integer(key, static_cast<std::int64_t>(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      set_count(key, static_cast<std::uint64_t>(value));
+    } else if constexpr (is_text<T>) {
+      set_text(key, std::string_view(value));
+    } else {
+      set_json(*this, key, value);
+    }
   }
   // A line of the table.
   void line(std::string label, std::string text) { lines_.emplace_back(std::move(label), std::move(text)); }
+  void retitle(std::string title) { title_ = std::move(title); }
   // Text above the title, as it is.
   void above(const std::string& text) { above_ += text; }
   // The exit code with which the program ends after this report; 0 unless it reports a failure.
@@ -36,17 +58,28 @@ class Report {
   // The statement of what was done, with adjacency and unit, in both forms.
   void state(const DpStatement& statement);
 
-  [[nodiscard]] const nlohmann::ordered_json& json() const { return json_; }
-  void replace_json(nlohmann::ordered_json json) { json_ = std::move(json); }
-
   [[nodiscard]] std::string as_json() const;
   [[nodiscard]] std::string as_text() const;
 
+  // For report_json.h.
+  [[nodiscard]] ReportFields& fields() { return *fields_; }
+  [[nodiscard]] const ReportFields& fields() const { return *fields_; }
+
  private:
+  template <class T>
+  static constexpr bool is_text = std::is_array_v<T> || std::is_same_v<T, const char*> || std::is_same_v<T, char*> ||
+                                  std::is_same_v<T, std::string> || std::is_same_v<T, std::string_view>;
+
+  void set_truth(const char* key, bool value);
+  void set_number(const char* key, double value);
+  void set_integer(const char* key, std::int64_t value);
+  void set_count(const char* key, std::uint64_t value);
+  void set_text(const char* key, std::string_view value);
+
   std::string title_;
   std::string above_;
   int exit_code_ = 0;
-  nlohmann::ordered_json json_;
+  std::unique_ptr<ReportFields> fields_;
   std::vector<std::pair<std::string, std::string>> lines_;
   std::vector<std::string> remarks_;
 };
@@ -54,8 +87,7 @@ class Report {
 // A number for people: at most 10 significant digits.
 [[nodiscard]] std::string shown(double value);
 
-// A certified interval, for people and in JSON, where JSON has no infinities.
+// A certified interval for people. interval_json in report_json.h is the same for programs.
 [[nodiscard]] std::string shown_interval(double lower, double upper);
-[[nodiscard]] nlohmann::ordered_json interval_json(double lower, double upper);
 
 }  // namespace noisefloor::cli

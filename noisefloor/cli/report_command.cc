@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -9,7 +10,9 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/cli/ledger_access.h"
+#include "noisefloor/cli/report_json.h"
 #include "noisefloor/cli/run_report.h"
+#include "noisefloor/report/assembled_report.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -25,7 +28,7 @@ Result<Report> run_report(const ReportOptions& o) {
   if (!o.ledger.empty() || std::filesystem::exists(location)) {
     NF_TRY(ledger, open_to_read(o));
   }
-  NF_TRY(const HtmlReport page, report_on(o.path, {ledger.get(), location, !o.ledger.empty()}));
+  NF_TRY(const HtmlReport page, page_on(o.path, {ledger.get(), location, !o.ledger.empty()}));
   const std::string output = o.output.empty() ? report_file_of(o.path) : o.output;
   const std::string html = to_html(page);
   NF_TRY_VOID(write_file(output, html));

@@ -1,8 +1,6 @@
 // noisefloor report: a run as one HTML file.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

@@ -1,4 +1,4 @@
-// The report of a run or of a sweep, from its folder (report/html_report.h): everything in it that is signed was verified.
+// Reports as the program writes them: the page of a run or a sweep, with the commands that check and repeat it.
 #pragma once
 
 #include <string>
@@ -9,27 +9,23 @@
 
 namespace noisefloor::cli {
 
-// The ledger to look into, if there is one.
+// The ledger to ask, if there is one.
 struct LedgerAtHand {
   Ledger* ledger = nullptr;
   std::string place = {};
   bool named = false;  // by the user: then it must be the one that paid
 };
 
-// Of a run's folder, a sweep's folder, a model or a certificate. kVerificationFailed if anything that is signed does not hold, or is not in
-// the ledger.
-[[nodiscard]] Result<HtmlReport> report_on(const std::string& path, const LedgerAtHand& at_hand);
+// The page on a run's folder, a sweep's folder, a model or a certificate (report/assembled_report.h).
+[[nodiscard]] Result<HtmlReport> page_on(const std::string& path, const LedgerAtHand& at_hand);
 
-// report.html in the folder.
-[[nodiscard]] std::string report_file_of(const std::string& path);
-
-// Writes it there, and says where.
+// Writes report.html into the folder and returns its path.
 [[nodiscard]] Result<std::string> write_report(const std::string& folder, const LedgerAtHand& at_hand);
 
 // For `train` and `sweep`, whose result stands whether or not there is a report: an error becomes a warning, and the path empty.
 [[nodiscard]] std::string try_to_write_report(const std::string& folder, const LedgerAtHand& at_hand);
 
-// Words as a shell takes them.
+// A text as one word of a shell's command line, in quotes where it needs them.
 [[nodiscard]] std::string shell_word(const std::string& text);
 
 }  // namespace noisefloor::cli

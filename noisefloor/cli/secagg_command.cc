@@ -1,7 +1,9 @@
 #include "noisefloor/cli/secagg_command.h"
 
 #include <fmt/format.h>
+
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/report_json.h"
 #include "noisefloor/random/gaussian_vector.h"
 #include "noisefloor/secagg/costs.h"
 #include "noisefloor/secagg/fixed_point.h"

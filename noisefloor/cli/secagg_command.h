@@ -1,8 +1,6 @@
 // `noisefloor secagg`: how secure sums work, shown on five clients, and what they cost for any number of them.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

@@ -1,8 +1,6 @@
 // `noisefloor sweep FILE.toml --epsilons 1,3,8,inf`: what privacy costs in quality, measured by training at each epsilon.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

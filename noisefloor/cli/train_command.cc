@@ -1,29 +1,24 @@
 #include "noisefloor/cli/train_command.h"
 
+#include "noisefloor/cli/report_json.h"
+
+#include <CLI/CLI.hpp>
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "noisefloor/base/file.h"
-#include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/input.h"
-#include "noisefloor/cli/ledger_access.h"
+#include "noisefloor/cli/console.h"
 #include "noisefloor/cli/model_report.h"
-#include "noisefloor/cli/run_folder.h"
 #include "noisefloor/cli/run_report.h"
 #include "noisefloor/cli/torch_backend.h"
-#include "noisefloor/cli/training_plan.h"
-#include "noisefloor/cli/training_session.h"
 #include "noisefloor/cli/workers.h"
-#include "noisefloor/crypto/hash.h"
-#include "version.h"
+#include "noisefloor/training/job.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -44,37 +39,33 @@ struct TrainOptions : LedgerAccess {
   std::string plan;
   bool quiet = false;
   bool no_report = false;
+  bool dry_run = false;
+  CreateOption creating;
   WorkerOptions workers;
 };
 
-Result<NoiseWish> noise_wish(const TrainOptions& o, const TrainingPrivacy& privacy) {
-  NoiseWish wish;
+template <class Q>
+Result<void> take(std::optional<Q>& wish, const char* name, const std::string& text) {
+  if (text.empty()) return success();
+  NF_TRY(const double value, parse_number(name, text));
+  NF_TRY(wish, Q::make(value));
+  return success();
+}
+
+Result<NoiseWish> noise_wish(const TrainOptions& o) {
   if (!o.epsilon.empty() && !o.noise_multiplier.empty()) {
     return invalid_argument("give --epsilon, to which noise is calibrated, or --noise-multiplier, but not both");
   }
-  if (!o.noise_multiplier.empty()) {
-    NF_TRY(const double value, parse_number("--noise-multiplier", o.noise_multiplier));
-    NF_TRY(wish.multiplier, NoiseMultiplier::make(value));
-  }
-  if (!o.epsilon.empty()) {
-    NF_TRY(const double value, parse_number("--epsilon", o.epsilon));
-    NF_TRY(wish.epsilon, Epsilon::make(value));
-  }
-  if (!o.delta.empty()) {
-    NF_TRY(const double value, parse_number("--delta", o.delta));
-    NF_TRY(const Delta delta, Delta::make(value));
-    if (delta.value() == 0 || delta > privacy.delta) {
-      return invalid_argument(fmt::format(
-          "--delta must be above 0, as the noise is Gaussian, and at most the budget's delta of {}; {} was given",
-          shown(privacy.delta.value()), shown(value)));
-    }
-    wish.delta = delta;
-  }
+  NoiseWish wish;
+  NF_TRY_VOID(take(wish.multiplier, "--noise-multiplier", o.noise_multiplier));
+  NF_TRY_VOID(take(wish.epsilon, "--epsilon", o.epsilon));
+  NF_TRY_VOID(take(wish.delta, "--delta", o.delta));
   return wish;
 }
 
+// By name, so that an error says which one to leave out.
 Result<void> expect_nothing_beside_the_plan(const TrainOptions& o) {
-  for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"--epsilon", o.epsilon},
+  for (const auto& [name, value] : {std::pair<const char*, std::string>{"--epsilon", o.epsilon},
                                     {"--delta", o.delta},
                                     {"--noise-multiplier", o.noise_multiplier},
                                     {"--replay-seed", o.replay_seed},
@@ -86,75 +77,85 @@ Result<void> expect_nothing_beside_the_plan(const TrainOptions& o) {
   return success();
 }
 
-Result<RunRequest> request_of(const TrainOptions& o, const Training& training) {
-  RunRequest request{.files = {o.output.empty() ? training.name : o.output},
-                     .key = o.key.empty() ? training.name : o.key,
-                     .noise = {},
-                     .delta = training.privacy.target_delta,
-                     .replay_seed = {},
-                     .from = {},
-                     .title = {},
-                     .workers = {},
-                     .quiet = o.quiet};
-  NF_TRY(request.checkpoint_seconds, parse_number("--checkpoint-every", o.checkpoint_every));
-  if (!(request.checkpoint_seconds >= 0 && request.checkpoint_seconds <= 1e9)) {
+Result<TrainingWish> wish_of(const TrainOptions& o, const TrainingFile& file) {
+  TrainingWish wish;
+  wish.folder = o.output;
+  wish.key = o.key;
+  wish.unknown = o.creating.unknown();
+  NF_TRY(wish.noise, noise_wish(o));
+  NF_TRY(wish.checkpoint_seconds, parse_number("--checkpoint-every", o.checkpoint_every));
+  if (!(wish.checkpoint_seconds >= 0 && wish.checkpoint_seconds <= 1e9)) {
     return invalid_argument(
         fmt::format("--checkpoint-every takes seconds, 0 for none; {} was given", o.checkpoint_every));
   }
+  if (!o.plan.empty()) {
+    NF_TRY_VOID(expect_nothing_beside_the_plan(o));
+    NF_TRY(wish.plan, read_plan(o.plan, file));
+    if (!ledger_is_there(o)) {
+      return invalid_argument(
+          fmt::format("a plan is carried out by the ledger that signed it, and there is no ledger {}: name it with "
+                      "--ledger",
+                      noisefloor::shown(location_of(o))));
+    }
+  }
   if (!o.replay_seed.empty()) {
-    NF_TRY(request.replay_seed, parse_seed(o.replay_seed));
+    NF_TRY(wish.replay_seed, parse_seed(o.replay_seed));
   }
   if (!o.resume.empty()) {
     NF_TRY(const std::string bytes, read_file(o.resume, kMaxCheckpointBytes));
-    NF_TRY(request.from, parse_checkpoint(bytes));
-    if (o.key.empty()) request.key += fmt::format("-from-step-{}", request.from->state.steps);
+    NF_TRY(wish.from, parse_checkpoint(bytes));
   }
-  return request;
+  return wish;
 }
 
-void report_run(Report& report, const TrainingSession& session, const RunRequest& request, const RunResult& run) {
-  const Certificate& certificate = run.model.certificate;
-  report.set("model", request.files.model());
-  report.set("certificate", request.files.certificate());
-  report.set("metrics", request.files.metrics());
-  report.line("model", request.files.model());
-  report.line("certificate", request.files.certificate());
-  report.set("private", std::isfinite(certificate.epsilon.upper));
-  report.set("epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper));
-  report.set("delta", request.delta.value());
-  if (std::isfinite(certificate.epsilon.upper)) {
-    report.line("epsilon", fmt::format("{} at delta {}, {}, unit row",
-                                       shown_interval(certificate.epsilon.lower, certificate.epsilon.upper),
-                                       shown(request.delta.value()), name_of(session.training().privacy.adjacency)));
+std::string noise_line(const Noise& noise, const Training& training) {
+  return fmt::format("{}, multiplier {:.6g}{}", training.descent.discrete_noise ? "discrete Gaussian" : "Gaussian",
+                     noise.multiplier->value(), noise.calibrated ? " (calibrated)" : "");
+}
+
+std::string epsilon_line(const Interval& epsilon, Delta delta, const TrainingPrivacy& privacy) {
+  return fmt::format("{} at delta {}, {}, unit {}", shown_interval(epsilon.lower, epsilon.upper), shown(delta.value()),
+                     name_of(privacy.adjacency), name_of(privacy.unit));
+}
+
+void report_run(Report& report, const Training& training, const RunNotes& notes) {
+  const Certificate& certificate = *notes.certificate;
+  report.line("model", notes.files.model());
+  report.line("certificate", notes.files.certificate());
+  report.line("epsilon", std::isfinite(certificate.epsilon.upper)
+                             ? epsilon_line(certificate.epsilon, certificate.delta, training.privacy)
+                             : "infinite: this model is NOT PRIVATE, and is for comparison only");
+  if (notes.noise.multiplier) report.line("noise", noise_line(notes.noise, training));
+  const std::string rate =
+      notes.again ? "" : fmt::format(", {:.1f} s, {:.0f} examples/s", notes.seconds, notes.examples_per_second);
+  const std::string population = notes.people ? fmt::format("{} people with {} rows", *notes.people, notes.examples)
+                                              : fmt::format("{} examples", notes.examples);
+  report.line("training", fmt::format("{} steps of {} out of {}, {} parameters{}", certificate.steps,
+                                      training.descent.batch_size.value(), population, notes.parameters, rate));
+  if (notes.validation) report_quality(report, "validation", *notes.validation);
+  if (notes.test) report_quality(report, "test", *notes.test);
+}
+
+void report_verdict(Report& report, const TrainOptions& o, const PlanVerdict& verdict, const RunNotes& notes) {
+  const bool done = verdict.decision == PlanDecision::kDone;
+  std::string text =
+      fmt::format("accuracy {:.4f} is {} {:g}", verdict.accuracy, done ? "at least" : "below", verdict.target_accuracy);
+  if (done) {
+    text += ": done";
+  } else if (verdict.decision == PlanDecision::kStop) {
+    text += ", and this was the last phase: stop";
   } else {
-    report.line("epsilon", "infinite: this model is NOT PRIVATE, and is for comparison only");
+    text += ": a next phase, with less noise";
+    report.remark(fmt::format("Next: noisefloor plan {} --after {}", o.file, notes.files.folder.string()));
   }
-  if (request.noise.multiplier) {
-    report.set("noise_multiplier", request.noise.multiplier->value());
-    report.line("noise",
-                fmt::format("{}, multiplier {:.6g}{}",
-                            session.training().descent.discrete_noise ? "discrete Gaussian" : "Gaussian",
-                            request.noise.multiplier->value(), request.noise.calibrated ? " (calibrated)" : ""));
-  }
-  report.set("steps", certificate.steps);
-  report.set("examples", session.examples->train.rows);
-  report.set("parameters", session.model->parameters());
-  report.set("again", run.again);
-  std::string rate;
-  if (!run.again) {
-    report.set("seconds", run.seconds);
-    report.set("examples_per_second", run.examples_per_second);
-    rate = fmt::format(", {:.1f} s, {:.0f} examples/s", run.seconds, run.examples_per_second);
-  }
-  report.line("training", fmt::format("{} steps of {} out of {} examples, {} parameters{}", certificate.steps,
-                                      session.training().descent.batch_size.value(), session.examples->train.rows,
-                                      session.model->parameters(), rate));
+  report.line("target", text);
 }
 
 // How it was called. The place of a ledger is left out where it is an address, which may hold a password.
 std::string command_of(const TrainOptions& o) {
   std::string command = "noisefloor train " + shell_word(o.file);
-  for (const auto& [name, value] : {std::pair<const char*, const std::string&>{"--plan", o.plan},
+  const bool is_address = o.ledger.find("://") != std::string::npos;
+  for (const auto& [name, value] : {std::pair<const char*, std::string>{"--plan", o.plan},
                                     {"--epsilon", o.epsilon},
                                     {"--delta", o.delta},
                                     {"--noise-multiplier", o.noise_multiplier},
@@ -162,113 +163,86 @@ std::string command_of(const TrainOptions& o) {
                                     {"--resume", o.resume},
                                     {"--key", o.key},
                                     {"--output", o.output},
-                                    {"--ledger", o.ledger.find("://") == std::string::npos ? o.ledger : ""}}) {
+                                    {"--ledger", is_address ? "" : o.ledger}}) {
     if (!value.empty()) command += fmt::format(" {} {}", name, shell_word(value));
   }
   return command;
 }
 
-// Beside the model: what this command printed, and the utility graph of the plan; then the report on all of it.
-void write_notes(Report& report, const TrainOptions& o, const OutputFiles& files, Ledger* ledger) {
-  report.set("command", command_of(o));
-  Result<void> written = write_file((files.folder / kRunName).string(), report.as_json());
-  const std::filesystem::path graph = std::filesystem::path(o.plan).parent_path() / kUtilityGraphName;
-  std::error_code error;
-  if (written.has_value() && !o.plan.empty() && std::filesystem::exists(graph, error)) {
-    std::filesystem::copy_file(graph, files.folder / kUtilityGraphName,
-                               std::filesystem::copy_options::overwrite_existing, error);
-    if (error) written = io_error(fmt::format("the utility graph could not be copied: {}", error.message()));
-  }
-  if (!written.has_value()) {  // The model is there and is paid for.
-    fmt::print(stderr, "warning: {}\n", written.error().message);
-    return;
-  }
-  if (o.no_report) return;
-  const std::string page = try_to_write_report(files.folder.string(), {ledger, location_of(o), true});
-  if (page.empty()) return;
-  report.set("report", page);
-  report.line("report", page);
-}
-
-// What workers must have in common. All of it stays among them.
-Result<std::string> joint_statement(const TrainOptions& o, const TrainingFile& file, const Dataset& data) {
-  const auto digest = [](const auto& numbers) {
-    return to_hex(blake2b({reinterpret_cast<const char*>(numbers.data()),  // NOLINT: as bytes
-                           numbers.size() * sizeof(numbers[0])}));
-  };
-  NF_TRY(const std::string text, read_text(o.file));
-  std::string start;
-  if (file.training.model.start_from) {
-    NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
-  }
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", NOISEFLOOR_VERSION, digest(text), digest(start),
-                     digest(data.features), digest(data.labels), digest(data.targets), data.rows, o.epsilon,
-                     o.noise_multiplier, o.replay_seed);
-}
-
-Report followed(const Training& training, const Workers& workers, std::uint64_t steps) {
-  Report report(fmt::format("Worker {} of {} trained {}", workers.rank(), workers.size(), training.name));
-  report.set("worker", workers.rank());
-  report.set("workers", workers.size());
+Report followed(const TrainingJob& job, std::uint64_t steps) {
+  const WorkerTeam& team = job.team();
+  Report report(fmt::format("Worker {} of {} trained {}", team.rank(), team.size(), job.file().training.name));
+  report.set("worker", team.rank());
+  report.set("workers", team.size());
   report.set("steps", steps);
   report.line("steps", fmt::format("{}; the first worker has the model and the certificate", steps));
   return report;
 }
 
+Result<Report> dry_run(const TrainOptions& o, TrainingJob& job) {
+  const Training& training = job.file().training;
+  NF_TRY(const TrainingCost cost, job.cost());
+  Report report(fmt::format("What training {} would charge; nothing was spent or written", training.name));
+  report.set("dry_run", true);
+  report.set("charged", cost.charged);
+  report.set("steps", cost.steps.value());
+  report.line("steps", fmt::format("{} of {} out of {} examples", cost.steps.value(),
+                                   training.descent.batch_size.value(), job.examples().train.rows));
+  if (cost.noise.multiplier) {
+    report.set("noise_multiplier", cost.noise.multiplier->value());
+    report.line("noise", noise_line(cost.noise, training));
+  }
+  if (!cost.charged) {
+    report.line("epsilon", "infinite: this model would be NOT PRIVATE, and nothing would be charged");
+    return report;
+  }
+  report.set("epsilon", interval_json(cost.epsilon.lower, cost.epsilon.upper));
+  report.set("delta", cost.delta.value());
+  report.set("key", cost.spend.key);
+  report.line("epsilon", epsilon_line(cost.epsilon, cost.delta, training.privacy));
+  report.line("key", cost.spend.key);
+  NF_TRY_VOID(report_outlook(report, o, cost.spend.budget, [&](Ledger* ledger) { return job.outlook(ledger); }));
+  return report;
+}
+
 Result<Report> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) {
   if (o.workers.stated()) NF_TRY_VOID(require_torch("a training with several workers"));
-  NF_TRY(TrainingFile file, read_training_file(o.file));
-  NF_TRY(const std::size_t cores, parse_threads(o.threads));
-  NF_TRY(NoiseWish wish, noise_wish(o, file.training.privacy));
-  std::optional<SignedPlan> plan;
-  if (!o.plan.empty()) {
-    NF_TRY_VOID(expect_nothing_beside_the_plan(o));
-    NF_TRY(plan, read_plan(o.plan, o.file));
-    follow_plan(plan->plan, file.training);
-    wish = {{}, plan->plan.delta, plan->plan.noise};
+  NF_TRY(TrainingFile file, training_file_at(o.file));
+  TrainingJob::Means means{{}, {}, o.threads.empty()};
+  NF_TRY(means.machine, machine_with(o.threads));
+  NF_TRY(TrainingWish wish, wish_of(o, file));
+  if (!o.dry_run) {
+    means.meet = [&]() -> Result<WorkerTeam> {
+      NF_TRY(workers, Workers::meet(o.workers));
+      return workers->team();
+    };
   }
-  NF_TRY(RunRequest request, request_of(o, file.training));
-  if (plan) {
-    request.key = key_of(plan->plan);
-    request.item = plan->plan.item;
+  NF_TRY(TrainingJob job, TrainingJob::prepare(std::move(file), std::move(wish), means));
+  if (o.dry_run) return dry_run(o, job);
+  Console console(o.quiet);
+  const JobControl control = console.control();
+  if (!job.team().leads()) {
+    NF_TRY(const std::uint64_t steps, job.follow(control));
+    return followed(job, steps);
   }
-  NF_TRY(const TrainingExamples examples, read_examples(file, cores));
-  if (plan) NF_TRY_VOID(expect_rows(plan->plan, examples.train.rows));
-  NF_TRY(workers, Workers::meet(o.workers));
-  if (workers->group() != nullptr) {
-    NF_TRY(const std::string statement, joint_statement(o, file, examples.train));
-    NF_TRY_VOID(workers->expect_same(statement));
-  }
-  request.workers = workers.get();
-  const std::size_t threads = o.threads.empty() ? std::max<std::size_t>(1, cores / workers->on_this_machine()) : cores;
-  NF_TRY(TrainingSession session, begin_session(file, examples, threads));
-  NF_TRY(request.noise, noise_of(wish, file.training, session.sampler, session.steps, *session.model));
-  request.delta = wish.delta.value_or(file.training.privacy.target_delta);
-  if (!workers->leads()) {
-    NF_TRY(const std::uint64_t steps, follow_training(session, request));
-    return followed(file.training, *workers, steps);
-  }
-  for (const std::string& warning : file.warnings) fmt::print(stderr, "warning: {}\n", warning);
   OpenedLedger opened{};
-  if (request.noise.multiplier && !request.replay_seed) {
-    NF_TRY(opened, open_or_create(o));
-    if (plan) NF_TRY_VOID(expect_signer(*plan, *opened.ledger));
-    NF_TRY_VOID(ensure_budget(*opened.ledger, file.training.privacy));
+  if (job.request().charged()) {
+    NF_TRY(opened, open_to_pay(o, o.creating, job.file(), [&](Ledger* ledger) { return job.outlook(ledger); }));
   }
-  NF_TRY(const RunResult run, run_training(session, request, opened.ledger.get()));
-  const bool stopped = run.model.certificate.steps < session.steps.value();
-  Report report(fmt::format("Trained {}{}{}", file.training.name, stopped ? " (stopped early)" : "",
-                            run.again ? " before: here it is again, and nothing was spent" : ""));
-  report_run(report, session, request, run);
-  report.set("workers", workers->size());
-  if (examples.validation) report_quality(report, "validation", *session.model, run.weights, *examples.validation);
-  if (examples.test) report_quality(report, "test", *session.model, run.weights, *examples.test);
-  if (plan)
-    NF_TRY_VOID(finish_plan(report, *plan, o.plan, request.files, o.file, *session.model, run.weights, examples));
-  write_notes(report, o, request.files, opened.ledger.get());
-  if (stopped && request.checkpoint_seconds > 0) {
+  Result<TrainingOutcome> made = job.run(opened.ledger.get(), control, command_of(o));
+  if (!made.has_value()) return console.explained(std::move(made).error(), o.file);
+  const TrainingOutcome& outcome = made.value();
+  Report report(fmt::format("Trained {}{}{}", job.file().training.name, outcome.stopped ? " (stopped early)" : "",
+                            outcome.run.again ? " before: here it is again, and nothing was spent" : ""));
+  replace_json(report, nlohmann::ordered_json::parse(to_json(outcome.notes)));
+  report_run(report, job.file().training, outcome.notes);
+  if (outcome.verdict) report_verdict(report, o, *outcome.verdict, outcome.notes);
+  if (!o.no_report) {
+    add_report_page(report, outcome.notes.files.folder.string(), {opened.ledger.get(), location_of(o), true});
+  }
+  if (outcome.stopped && job.request().checkpoint_seconds > 0) {
     report.remark(fmt::format("To go on, which is charged again: --resume {} --output ANOTHER",
-                              noisefloor::shown(request.files.checkpoint())));
+                              noisefloor::shown(outcome.notes.files.checkpoint())));
   }
   return report;
 }
@@ -289,6 +263,8 @@ void add_train_command(CLI::App& app, Action& action) {
         ->type_name("DIR")
         ->group("Output");
     command.add_flag("--quiet", o.quiet, "No progress")->group("Output");
+    command.add_flag("--dry-run", o.dry_run, kDryRunHelp);
+    o.creating.add_to(command);
     command.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
     command.add_option("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says")
         ->type_name("E")

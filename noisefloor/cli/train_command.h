@@ -1,8 +1,6 @@
 // `noisefloor train FILE.toml`: from private data to a model with a certificate.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {

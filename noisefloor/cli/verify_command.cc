@@ -2,94 +2,118 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "noisefloor/base/file.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/ledger_access.h"
-#include "noisefloor/cli/training_task.h"
-#include "noisefloor/release/verify_release.h"
+#include "noisefloor/cli/report_json.h"
+#include "noisefloor/report/run_folder.h"
 
 namespace noisefloor::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct VerifyOptions : LedgerAccess {
-  std::string file;
+  std::string path;
 };
 
-// For people who know the law better than the mathematics.
-std::string in_words(const Certificate& certificate) {
-  if (!std::isfinite(certificate.epsilon.upper)) {
-    return "NOT PRIVATE: it was made for comparison, without noise or with noise that can be repeated, and promises "
-           "nothing to anyone";
-  }
-  const bool add_remove = certificate.statement.adjacency == Adjacency::kAddRemove;
-  return fmt::format(
-      "no conclusion drawn from this {} becomes more than {:.4g} times as likely because any one {} {}, except with "
-      "probability {:g}",
-      name_of(certificate.kind), std::exp(certificate.epsilon.upper), name_of(certificate.statement.unit),
-      add_remove ? "was in the data or was not" : "was what it is and not another", certificate.delta.value());
-}
-
-std::string claim_of(const Certificate& certificate) {
-  return fmt::format("epsilon {} at delta {:g}, for one {} {}",
-                     shown_interval(certificate.epsilon.lower, certificate.epsilon.upper), certificate.delta.value(),
-                     name_of(certificate.statement.unit),
-                     certificate.statement.adjacency == Adjacency::kAddRemove ? "added or removed" : "exchanged");
-}
-
-// Whether a ledger was looked at.
-Result<bool> report_ledger(Report& report, const VerifyOptions& o, const VerifiedRelease& release) {
-  const Certificate& certificate = release.certificate.certificate;
-  if (!certificate.spend) {
-    report.line("ledger", "none: nothing was charged for it");
-    return false;
-  }
-  const std::string location = location_of(o);
-  if (o.ledger.empty() && !std::filesystem::exists(location)) {
-    report.line("ledger", "NOT LOOKED AT: name it with --ledger to know that it has paid");
-    return false;
-  }
+// Asks the ledger about what was charged, if there is one at hand.
+Result<void> ask_ledger(std::vector<Verdict>& verdicts, const VerifyOptions& o) {
+  const auto is_open = [](const Verdict& verdict) { return verdict.payment == Payment::kNotLookedAt; };
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_open)) return success();
+  if (o.ledger.empty() && !std::filesystem::exists(location_of(o))) return success();
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
-  NF_TRY_VOID(verify_in_ledger(release, *ledger));
-  report.line("ledger", fmt::format("{} has paid for it, from the budget {}{}", location,
-                                    noisefloor::shown(certificate.spend->budget),
-                                    release.has_content ? ", and has the digest of this file" : ""));
-  return true;
+  for (Verdict& verdict : verdicts) {
+    Result<void> paid = verify_payment(verdict, *ledger);
+    if (paid.has_value()) continue;
+    Error error = std::move(paid).error();
+    if (verdicts.size() > 1) error.message = fmt::format("{}: {}", verdict.file, error.message);
+    return error;
+  }
+  return success();
+}
+
+std::string payment_in_words(const Verdict& verdict, const std::string& place) {
+  switch (verdict.payment) {
+    case Payment::kNotCharged:
+      return "none: nothing was charged for it";
+    case Payment::kNotLookedAt:
+      return "NOT LOOKED AT: name it with --ledger to know that it has paid";
+    case Payment::kPaid:
+      break;
+  }
+  return fmt::format("{} has paid for it, from the budget {}{}", place,
+                     noisefloor::shown(verdict.certificate().spend->budget),
+                     verdict.release.has_content ? ", and has the digest of this file" : "");
+}
+
+Json as_json(const Verdict& verdict) {
+  const Certificate& certificate = verdict.certificate();
+  return {{"file", verdict.file},
+          {"verdict", "true"},
+          {"what", name_of(certificate.kind)},
+          {"name", certificate.name},
+          {"private", verdict.is_private()},
+          {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
+          {"delta", certificate.delta.value()},
+          {"ledger_checked", verdict.payment == Payment::kPaid},
+          {"not_covered", verdict.not_covered}};
+}
+
+void add_lines(Report& report, const Verdict& verdict, const std::string& place) {
+  const std::optional<PublicKey>& key = verdict.release.certificate.key;
+  if (verdict.is_private()) report.line("claim", claim_of(verdict));
+  report.line("in words", meaning_of(verdict));
+  if (verdict.is_private()) report.line("epsilon", "recomputed here from the recorded events, with the same result");
+  report.line(std::string(name_of(verdict.certificate().kind)), coverage_of(verdict));
+  report.line("signature", key ? "valid, by the key " + to_hex(*key) : "none");
+  report.line("ledger", payment_in_words(verdict, place));
+}
+
+// What the guarantee rests on and what it leaves out: each sentence once.
+void add_limits(Report& report, const std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  for (const Verdict& verdict : verdicts) lines.emplace_back("data", verdict.certificate().data);
+  for (const Verdict& verdict : verdicts) {
+    for (const std::string& item : verdict.not_covered) lines.emplace_back("not covered", item);
+  }
+  for (auto line = lines.begin(); line != lines.end(); ++line) {
+    if (std::find(lines.begin(), line, *line) == line) report.line(line->first, line->second);
+  }
 }
 
 Result<Report> run_verify(const VerifyOptions& o) {
-  NF_TRY(const std::string bytes, read_file(o.file, kMaxModelBytes));
-  NF_TRY(const VerifiedRelease release, verify_release(bytes));
-  const Certificate& certificate = release.certificate.certificate;
-  const bool is_private = std::isfinite(certificate.epsilon.upper);
-  Report report(fmt::format("{}: what its certificate says is true", o.file));
-  report.set("file", o.file);
+  NF_TRY(std::vector<Verdict> verdicts, verify_path(o.path));
+  NF_TRY_VOID(ask_ledger(verdicts, o));
+  const std::string place = location_of(o);
+  if (verdicts.size() == 1) {
+    Report report(fmt::format("{}: what its certificate says is true", verdicts.front().file));
+    replace_json(report, as_json(verdicts.front()));
+    add_lines(report, verdicts.front(), place);
+    add_limits(report, verdicts);
+    return report;
+  }
+  Report report(fmt::format("{}: what the certificates of its {} models say is true", o.path, verdicts.size()));
+  Json list = Json::array();
+  for (const Verdict& verdict : verdicts) {
+    list.push_back(as_json(verdict));
+    report.line("file", verdict.file);
+    add_lines(report, verdict, place);
+    report.line("", "");
+  }
+  add_limits(report, verdicts);
+  report.set("folder", o.path);
   report.set("verdict", "true");
-  report.set("what", name_of(certificate.kind));
-  report.set("name", certificate.name);
-  report.set("private", is_private);
-  report.set("epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper));
-  report.set("delta", certificate.delta.value());
-  if (is_private) report.line("claim", claim_of(certificate));
-  report.line("in words", in_words(certificate));
-  if (is_private) report.line("epsilon", "recomputed here from the recorded events, with the same result");
-  report.line(std::string(name_of(certificate.kind)),
-              release.has_content
-                  ? fmt::format("{}: the file holds what the certificate is about, unaltered",
-                                noisefloor::shown(certificate.name))
-                  : fmt::format("{}: this is its certificate alone. Verify the {} to know that it is the one",
-                                noisefloor::shown(certificate.name), name_of(certificate.kind)));
-  report.line("signature", release.certificate.key ? "valid, by the key " + to_hex(*release.certificate.key) : "none");
-  NF_TRY(const bool in_ledger, report_ledger(report, o, release));
-  report.set("ledger_checked", in_ledger);
-  report.line("data", certificate.data);
-  const nlohmann::ordered_json text = nlohmann::ordered_json::parse(release.certificate_text);
-  report.set("not_covered", text.at("not_covered"));
-  for (const auto& item : text.at("not_covered")) report.line("not covered", item.get<std::string>());
+  report.set("verdicts", list);
   return report;
 }
 
@@ -97,11 +121,14 @@ Result<Report> run_verify(const VerifyOptions& o) {
 
 void add_verify_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, VerifyOptions& o) {
-    command.add_option("FILE", o.file, "A model (safetensors), an answer or a certificate (JSON)")->required();
+    command.add_option("PATH", o.path, "A model, an answer, a certificate, or the folder of a training or a sweep")
+        ->required();
     o.add_to(command, false, false);
   };
   add_command<VerifyOptions>(app, action, "verify", "Whether a model, an answer or a certificate is what it says",
-                             "fashion/model.safetensors", declare, run_verify);
+                             "fashion\n  noisefloor verify fashion/model.safetensors --ledger noisefloor.ledger\n"
+                             "  noisefloor verify streamrec-sweep",
+                             declare, run_verify);
 }
 
 }  // namespace noisefloor::cli

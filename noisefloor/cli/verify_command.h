@@ -1,7 +1,5 @@
-// `noisefloor verify FILE`: whether a model or a certificate is what it says.
+// `noisefloor verify PATH`: whether what was released is what it says.
 #pragma once
-
-#include <CLI/CLI.hpp>
 
 #include "noisefloor/cli/options.h"
 

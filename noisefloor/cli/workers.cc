@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <CLI/CLI.hpp>
 
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -136,24 +137,6 @@ Workers::~Workers() {
   }
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
-}
-
-Result<void> Workers::expect_same(std::string_view statement) {
-  if (!group_) return success();
-  return expect_agreement(*group_, "the training file, the data or the program", statement);
-}
-
-Result<void> Workers::begin() {
-  if (!group_) return success();
-  std::array<float, 1> go{leads() ? 1.0F : 0.0F};
-  return group_->sum(go);
-}
-
-bool Workers::stop(bool wanted) {
-  if (!group_) return wanted;
-  std::array<float, 1> votes{wanted ? 1.0F : 0.0F};
-  // A group that is lost fails the next step, with the reason.
-  return group_->sum(votes).has_value() && votes[0] > 0;
 }
 
 Error Workers::explained(Error error) {

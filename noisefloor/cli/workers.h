@@ -1,23 +1,20 @@
 // Several processes that train one model: `--workers K` starts the others on this machine, `--rendezvous HOST:PORT --rank R` joins
 // those on other machines.
 //
-// Only the first touches the ledger and writes files. The others wait for its go, which it gives when the budget is
-// reserved, and follow it step by step; whoever is asked to stop stops all of them after the same step.
+// What they say to each other is in training/worker_team.h; here they are started, found and ended.
 // Thread safety: none.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/random/bit_stream.h"
-#include "noisefloor/sgd/dp_sgd.h"
-#include "noisefloor/sgd/worker_group.h"
+#include "noisefloor/training/worker_team.h"
+
+namespace CLI {
+class App;
+}
 
 namespace noisefloor::cli {
 
@@ -40,29 +37,8 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  [[nodiscard]] WorkerGroup* group() { return group_.get(); }  // null for one alone
-  [[nodiscard]] std::size_t rank() const { return group_ ? group_->rank() : 0; }
-  [[nodiscard]] std::size_t size() const { return group_ ? group_->size() : 1; }
-  [[nodiscard]] std::size_t on_this_machine() const { return here_; }
-  [[nodiscard]] bool leads() const { return rank() == 0; }
-
-  // Refuses, everywhere, unless all were started for the same training on the same data.
-  [[nodiscard]] Result<void> expect_same(std::string_view statement);
-  // Of the first: lets the others begin. Of the others: waits for that.
-  [[nodiscard]] Result<void> begin();
-  // Whether anyone wants to stop; asked by all after each step.
-  [[nodiscard]] bool stop(bool wanted);
-  // What another than the first does: `steps` of them, or until stopped.
-  template <class Random>
-  [[nodiscard]] Result<void> follow(DpSgd& sgd, Random& random, std::uint64_t steps,
-                                    const std::function<bool()>& wants_to_stop) {
-    NF_TRY_VOID(begin());
-    while (sgd.steps() < steps) {
-      NF_TRY_VOID(sgd.step(random));
-      if (stop(wants_to_stop())) break;
-    }
-    return success();
-  }
+  // All of them, as this one sees them; they must outlive it.
+  [[nodiscard]] WorkerTeam team() { return WorkerTeam(group_.get(), here_); }
 
   // The error with the reason of a worker that this process started, where that says more.
   [[nodiscard]] Error explained(Error error);

@@ -87,30 +87,30 @@ void expect_uses(const Run& run, Findings& findings) {
   const Uses any_private{Technique::kDpSgd, Technique::kDpAggregation, Technique::kSynthetic};
   const Uses federated{Technique::kFederated};
   const Uses synthetic{Technique::kSynthetic};
-  expect_use(run, "target_epsilon", run.target_epsilon, noisy, findings);
-  expect_use(run, "epsilon", run.epsilon, stated, findings);
-  expect_use(run, "delta", run.delta, any_private, findings);
-  expect_use(run, "noise_multiplier", run.noise_multiplier, noisy, findings);
-  expect_use(run, "clip_norm", run.clip_norm, clipped, findings);
-  expect_use(run, "accountant", run.accountant, noisy, findings);
-  expect_use(run, "batch_size", run.batch_size, training, findings);
-  expect_use(run, "sample_rate", run.sample_rate, training, findings);
-  expect_use(run, "steps", run.steps, training, findings);
-  expect_use(run, "epochs", run.epochs, training, findings);
-  expect_use(run, "sampler", run.sampler, clipped, findings);
-  expect_use(run, "clients", run.clients, federated, findings);
-  expect_use(run, "clients_per_round", run.clients_per_round, federated, findings);
-  expect_use(run, "smallest_client", run.smallest_client, federated, findings);
-  expect_use(run, "rounds", run.rounds, federated, findings);
-  expect_use(run, "local_epochs", run.local_epochs, federated, findings);
-  expect_use(run, "local_steps", run.local_steps, federated, findings);
-  expect_use(run, "mechanism", run.mechanism, queries, findings);
-  expect_use(run, "statistic", run.statistic, queries, findings);
-  expect_use(run, "queries", run.queries, queries, findings);
-  expect_use(run, "lower", run.lower, queries, findings);
-  expect_use(run, "upper", run.upper, queries, findings);
-  expect_use(run, "bounds", run.bounds, stated, findings);
-  expect_use(run, "bounds_epsilon", run.bounds_epsilon, stated, findings);
+  expect_use(run, "target_epsilon", run.privacy.target_epsilon, noisy, findings);
+  expect_use(run, "epsilon", run.privacy.epsilon, stated, findings);
+  expect_use(run, "delta", run.privacy.delta, any_private, findings);
+  expect_use(run, "noise_multiplier", run.noise.multiplier, noisy, findings);
+  expect_use(run, "clip_norm", run.noise.clip_norm, clipped, findings);
+  expect_use(run, "accountant", run.privacy.accountant, noisy, findings);
+  expect_use(run, "batch_size", run.sampling.batch_size, training, findings);
+  expect_use(run, "sample_rate", run.sampling.sample_rate, training, findings);
+  expect_use(run, "steps", run.sampling.steps, training, findings);
+  expect_use(run, "epochs", run.sampling.epochs, training, findings);
+  expect_use(run, "sampler", run.sampling.sampler, clipped, findings);
+  expect_use(run, "clients", run.federation.clients, federated, findings);
+  expect_use(run, "clients_per_round", run.federation.clients_per_round, federated, findings);
+  expect_use(run, "smallest_client", run.federation.smallest_client, federated, findings);
+  expect_use(run, "rounds", run.federation.rounds, federated, findings);
+  expect_use(run, "local_epochs", run.federation.local_epochs, federated, findings);
+  expect_use(run, "local_steps", run.federation.local_steps, federated, findings);
+  expect_use(run, "mechanism", run.noise.mechanism, queries, findings);
+  expect_use(run, "statistic", run.query.statistic, queries, findings);
+  expect_use(run, "queries", run.query.queries, queries, findings);
+  expect_use(run, "lower", run.bounds.lower, queries, findings);
+  expect_use(run, "upper", run.bounds.upper, queries, findings);
+  expect_use(run, "bounds", run.bounds.source, stated, findings);
+  expect_use(run, "bounds_epsilon", run.bounds.epsilon, stated, findings);
   expect_use(run, "method", run.method, synthetic, findings);
 }
 
@@ -121,38 +121,38 @@ Run read_run(const toml::table& table, std::size_t number, Findings& findings) {
   reader.text("name", run.stated_name);
   run.name = run.stated_name.value.value_or(fmt::format("run {}", number));
   reader.choices("technique", kTechniques, run.technique);
-  reader.quantity("target_epsilon", run.target_epsilon);
-  reader.quantity("epsilon", run.epsilon);
-  reader.quantity("delta", run.delta);
-  reader.quantity("noise_multiplier", run.noise_multiplier);
-  reader.quantity("clip_norm", run.clip_norm);
+  reader.quantity("target_epsilon", run.privacy.target_epsilon);
+  reader.quantity("epsilon", run.privacy.epsilon);
+  reader.quantity("delta", run.privacy.delta);
+  reader.quantity("noise_multiplier", run.noise.multiplier);
+  reader.quantity("clip_norm", run.noise.clip_norm);
   reader.choice("accountant",
                 names_of<Accountant>(Accountant::kPld, Accountant::kRdp, Accountant::kZcdp, Accountant::kGdp,
                                      Accountant::kAdvanced, Accountant::kBasic),
-                run.accountant);
-  reader.quantity("batch_size", run.batch_size);
-  reader.quantity("sample_rate", run.sample_rate);
-  reader.quantity("steps", run.steps);
-  reader.number("epochs", run.epochs, kAboveZero);
-  reader.choice("sampler", internal::kSamplers, run.sampler);
-  reader.quantity("clients", run.clients);
-  reader.quantity("clients_per_round", run.clients_per_round);
-  reader.quantity("smallest_client", run.smallest_client);
-  reader.quantity("rounds", run.rounds);
-  reader.number("local_epochs", run.local_epochs, kAboveZero);
-  reader.quantity("local_steps", run.local_steps);
-  reader.flag("secure_aggregation", run.secure_aggregation);
-  reader.choice("mechanism", kMechanisms, run.mechanism);
-  reader.choice("statistic", kStatistics, run.statistic);
-  reader.quantity("queries", run.queries);
-  reader.number("lower", run.lower);
-  reader.number("upper", run.upper);
-  reader.choice("bounds", kBounds, run.bounds);
-  reader.quantity("bounds_epsilon", run.bounds_epsilon);
+                run.privacy.accountant);
+  reader.quantity("batch_size", run.sampling.batch_size);
+  reader.quantity("sample_rate", run.sampling.sample_rate);
+  reader.quantity("steps", run.sampling.steps);
+  reader.number("epochs", run.sampling.epochs, kAboveZero);
+  reader.choice("sampler", internal::kSamplers, run.sampling.sampler);
+  reader.quantity("clients", run.federation.clients);
+  reader.quantity("clients_per_round", run.federation.clients_per_round);
+  reader.quantity("smallest_client", run.federation.smallest_client);
+  reader.quantity("rounds", run.federation.rounds);
+  reader.number("local_epochs", run.federation.local_epochs, kAboveZero);
+  reader.quantity("local_steps", run.federation.local_steps);
+  reader.flag("secure_aggregation", run.federation.secure_aggregation);
+  reader.choice("mechanism", kMechanisms, run.noise.mechanism);
+  reader.choice("statistic", kStatistics, run.query.statistic);
+  reader.quantity("queries", run.query.queries);
+  reader.number("lower", run.bounds.lower);
+  reader.number("upper", run.bounds.upper);
+  reader.choice("bounds", kBounds, run.bounds.source);
+  reader.quantity("bounds_epsilon", run.bounds.epsilon);
   reader.text("method", run.method);
-  reader.quantity("trials", run.trials);
-  reader.choice("tuning", kTunings, run.tuning);
-  reader.count("replay_seed", run.replay_seed);
+  reader.quantity("trials", run.tuning.trials);
+  reader.choice("tuning", kTunings, run.tuning.how);
+  reader.count("replay_seed", run.noise.replay_seed);
   reader.flag("release", run.release);
   reader.finish();
   run.readable = reader.good();
@@ -189,7 +189,7 @@ bool Run::uses(Technique wanted) const {
 }
 
 bool Run::has_secure_aggregation() const {
-  return uses(Technique::kSecureAggregation) || secure_aggregation.value.value_or(false);
+  return uses(Technique::kSecureAggregation) || federation.secure_aggregation.value.value_or(false);
 }
 
 PipelineText read_pipeline(std::string_view text) {

@@ -73,28 +73,31 @@ struct Data {
   Located<Rows> rows_per_person;
 };
 
-struct Run {
-  Place place;
-  std::string name;  // as stated, or "run 2"
-  Located<std::string> stated_name;
-  Located<std::vector<Technique>> technique;
-
-  // How private
+// How private a run is to be.
+struct RunPrivacy {
   Located<Epsilon> target_epsilon;  // noise is to be calibrated to it
   Located<Epsilon> epsilon;         // of one query, or of a synthesizer
   Located<Delta> delta;
-  Located<NoiseMultiplier> noise_multiplier;
-  Located<ClipNorm> clip_norm;
   Located<Accountant> accountant;
+};
 
-  // How data are visited
+struct RunNoise {
+  Located<NoiseMultiplier> multiplier;  // key noise_multiplier
+  Located<ClipNorm> clip_norm;
+  Located<NoiseMechanism> mechanism;
+  Located<std::uint64_t> replay_seed;
+};
+
+// How data are visited.
+struct RunSampling {
   Located<Rows> batch_size;
   Located<SamplingRate> sample_rate;
   Located<Steps> steps;
   Located<double> epochs;
   Located<SamplerKind> sampler;
+};
 
-  // Federated
+struct RunFederation {
   Located<Contributors> clients;
   Located<Contributors> clients_per_round;
   Located<Rows> smallest_client;
@@ -102,21 +105,40 @@ struct Run {
   Located<double> local_epochs;
   Located<Steps> local_steps;
   Located<bool> secure_aggregation;
+};
 
-  // Queries and synthetic data
-  Located<NoiseMechanism> mechanism;
+struct RunQuery {
   Located<Statistic> statistic;
   Located<Steps> queries;
+};
+
+struct RunBounds {
   Located<double> lower;
   Located<double> upper;
-  Located<BoundsSource> bounds;
-  Located<Epsilon> bounds_epsilon;
-  Located<std::string> method;
+  Located<BoundsSource> source;  // key bounds
+  Located<Epsilon> epsilon;      // key bounds_epsilon
+};
 
-  // Around it
+struct RunTuning {
   Located<Steps> trials;
-  Located<Tuning> tuning;
-  Located<std::uint64_t> replay_seed;
+  Located<Tuning> how;  // key tuning
+};
+
+// One run. Each group has the keys of one concern; a key is named in the file as its field is, but where a comment
+// says.
+struct Run {
+  Place place;
+  std::string name;  // as stated, or "run 2"
+  Located<std::string> stated_name;
+  Located<std::vector<Technique>> technique;
+  RunPrivacy privacy;
+  RunNoise noise;
+  RunSampling sampling;
+  RunFederation federation;
+  RunQuery query;
+  RunBounds bounds;
+  RunTuning tuning;
+  Located<std::string> method;  // of a synthesizer
   Located<bool> release;
 
   // False if part of it could not be read: what it costs is then unknown.

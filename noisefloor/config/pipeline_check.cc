@@ -53,8 +53,9 @@ void check_data(const Pipeline& pipeline, Findings& findings) {
   check_delta(pipeline, pipeline.budget.delta, "the total delta", findings);
   for (const Run& run : pipeline.runs) {
     // A run that takes its share of the total, or states no more than it, is judged by the total.
-    const bool above = run.delta.has() && (!pipeline.budget.delta.has() || *run.delta > *pipeline.budget.delta);
-    if (above) check_delta(pipeline, run.delta, fmt::format("run {}: delta", shown(run.name)), findings);
+    const bool above =
+        run.privacy.delta.has() && (!pipeline.budget.delta.has() || *run.privacy.delta > *pipeline.budget.delta);
+    if (above) check_delta(pipeline, run.privacy.delta, fmt::format("run {}: delta", shown(run.name)), findings);
   }
   if (!data.rows.stated() && pipeline.budget.delta.has() && pipeline.budget.delta.value->value() > 0) {
     findings.warning("rows_missing", pipeline.budget.delta.place,

@@ -35,7 +35,8 @@ void CostChecker::rates() {
   if (!schedule_.known()) return;
   const double rate = schedule_.rate->value();
   const double uses = rate * static_cast<double>(schedule_.steps->value());
-  const Place place = run_.sample_rate.stated() ? run_.sample_rate.place : run_.batch_size.place;
+  const Place place =
+      run_.sampling.sample_rate.stated() ? run_.sampling.sample_rate.place : run_.sampling.batch_size.place;
   if (uses < 1) {
     warning(
         "few_uses", place,
@@ -59,11 +60,11 @@ void CostChecker::targets() {
   if (total && exceeds(wanted, total->value())) {
     error(
         "target_above_total", target.place,
-        fmt::format("{} = {:g} is above the total of {:g}", run_.target_epsilon.stated() ? "target_epsilon" : "epsilon",
-                    wanted, total->value()),
+        fmt::format("{} = {:g} is above the total of {:g}",
+                    run_.privacy.target_epsilon.stated() ? "target_epsilon" : "epsilon", wanted, total->value()),
         fmt::format("at most {:g} fits, less what the other runs spend; or raise epsilon in [budget]", total->value()));
   }
-  if (!run_.noise_multiplier.has() || !assessment_.event) return;
+  if (!run_.noise.multiplier.has() || !assessment_.event) return;
   const std::optional<Delta> delta = delta_of(pipeline_, run_);
   if (!delta) return;
   const Result<Interval> spent = pld_epsilon(assessment_.event->once, pipeline_.budget.neighbours(), *delta);
@@ -77,8 +78,8 @@ void CostChecker::targets() {
                            shown_noise(best.value().value.value()));
     }
   }
-  const double noise = run_.noise_multiplier.value->value();
-  error("noise_below_target", run_.noise_multiplier.place,
+  const double noise = run_.noise.multiplier.value->value();
+  error("noise_below_target", run_.noise.multiplier.place,
         spent.has_value()
             ? fmt::format("noise_multiplier = {:g} spends epsilon {} at delta {:g}, above its target of {}", noise,
                           shown_number(spent.value().upper, wanted), delta->value(),
@@ -88,23 +89,24 @@ void CostChecker::targets() {
 }
 
 void CostChecker::accountant() {
-  if (!run_.accountant.has() || *run_.accountant == Accountant::kPld || !assessment_.event) return;
+  if (!run_.privacy.accountant.has() || *run_.privacy.accountant == Accountant::kPld || !assessment_.event) return;
   const std::optional<Delta> delta = delta_of(pipeline_, run_);
   if (!delta) return;
-  const std::string_view name = name_of(*run_.accountant);
+  const std::string_view name = name_of(*run_.privacy.accountant);
   if (contains<EpsilonDeltaEvent>(assessment_.event->once)) {
     // A stated bound says nothing about what another accountant would find; of GDP it is known.
-    if (*run_.accountant == Accountant::kGdp) {
-      error("accountant_is_estimate", run_.accountant.place,
+    if (*run_.privacy.accountant == Accountant::kGdp) {
+      error("accountant_is_estimate", run_.privacy.accountant.place,
             "accountant gdp is a central-limit estimate for sampled batches, and no bound", "accountant = \"pld\"");
     }
     return;
   }
   const Adjacency adjacency = pipeline_.budget.neighbours();
-  const Result<AccountantAnswer> answer = epsilon_by(*run_.accountant, assessment_.event->once, adjacency, *delta);
+  const Result<AccountantAnswer> answer =
+      epsilon_by(*run_.privacy.accountant, assessment_.event->once, adjacency, *delta);
   const bool sampled = is_iterative(run_) && !(schedule_.rate && schedule_.rate->value() == 1);
   if (!answer.has_value()) {
-    error("accountant_does_not_fit", run_.accountant.place,
+    error("accountant_does_not_fit", run_.privacy.accountant.place,
           fmt::format("accountant {} has no answer for this run: {}", name, answer.error().message),
           "accountant = \"pld\", which is certified");
     return;
@@ -113,19 +115,19 @@ void CostChecker::accountant() {
   const Result<Interval> certified = pld_epsilon(assessment_.event->once, adjacency, *delta);
   const double upper = certified.has_value() ? certified.value().upper : HUGE_VAL;
   if (answer.value().is_estimate) {
-    error("accountant_is_estimate", run_.accountant.place,
+    error("accountant_is_estimate", run_.privacy.accountant.place,
           fmt::format(
               "accountant {} is a central-limit estimate and no bound: it says epsilon {:.4g}, certified is {:.4g}",
               name, epsilon, upper),
           "accountant = \"pld\"");
-  } else if (sampled && *run_.accountant != Accountant::kRdp && epsilon > upper) {
-    warning("accountant_without_amplification", run_.accountant.place,
+  } else if (sampled && *run_.privacy.accountant != Accountant::kRdp && epsilon > upper) {
+    warning("accountant_without_amplification", run_.privacy.accountant.place,
             fmt::format("accountant {} does not know about sampling: it says epsilon {:.4g}, certified is {:.4g}", name,
                         epsilon, upper),
             R"(accountant = "pld", or "rdp")");
   } else if (stated_epsilon(run_).has() && exceeds(epsilon, stated_epsilon(run_).value->value()) &&
-             run_.noise_multiplier.stated() && !exceeds(upper, stated_epsilon(run_).value->value())) {
-    warning("accountant_above_target", run_.accountant.place,
+             run_.noise.multiplier.stated() && !exceeds(upper, stated_epsilon(run_).value->value())) {
+    warning("accountant_above_target", run_.privacy.accountant.place,
             fmt::format("by accountant {} the run spends epsilon {:.4g}, above its target of {:g}; certified is {:.4g}",
                         name, epsilon, stated_epsilon(run_).value->value(), upper),
             "accountant = \"pld\", or more noise");
@@ -133,19 +135,19 @@ void CostChecker::accountant() {
 }
 
 void CostChecker::tuning() {
-  if (run_.tuning.stated() && !run_.trials.stated()) {
-    warning("tuning_without_trials", run_.tuning.place,
+  if (run_.tuning.how.stated() && !run_.tuning.trials.stated()) {
+    warning("tuning_without_trials", run_.tuning.how.place,
             "it says how tuning is paid for, but not how many trials there are", "add trials = …, or remove tuning");
   }
-  if (!run_.trials.has() || run_.trials.value->value() == 1 || run_.tuning.stated()) return;
+  if (!run_.tuning.trials.has() || run_.tuning.trials.value->value() == 1 || run_.tuning.how.stated()) return;
   std::string cost;
   if (assessment_.epsilon) {
     cost =
         fmt::format("; all of them together spend epsilon {:.4g}, which is charged here", assessment_.epsilon->upper);
   }
-  error("tuning_not_charged", run_.trials.place,
+  error("tuning_not_charged", run_.tuning.trials.place,
         fmt::format("{} trials on the same data, and it does not say how the choice of the best is paid for{}",
-                    run_.trials.value->value(), cost),
+                    run_.tuning.trials.value->value(), cost),
         "tuning = \"every-trial\", \"repeat-and-select\" (cheaper: only the best of a random number is published), or "
         "\"public-data\"");
 }

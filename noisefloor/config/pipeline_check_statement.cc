@@ -61,36 +61,38 @@ class StatementChecker : public RunChecker {
 
   void federation() {
     if (!run_.uses(Technique::kFederated)) return;
-    if (!run_.clients.stated()) {
+    if (!run_.federation.clients.stated()) {
       error("clients_missing", run_.technique.place, "it is federated, but does not say among how many clients",
             "add clients = …");
-    } else if (run_.clients.has() && run_.clients.value->value() == 1) {
-      warning("single_client", run_.clients.place,
+    } else if (run_.federation.clients.has() && run_.federation.clients.value->value() == 1) {
+      warning("single_client", run_.federation.clients.place,
               "it is federated with 1 client: there is nobody to learn together with",
               "raise clients, or remove \"federated\" from technique");
     }
-    if (run_.clients.has() && run_.clients_per_round.has() && *run_.clients_per_round > *run_.clients) {
-      error("clients_per_round_above_clients", run_.clients_per_round.place,
-            fmt::format("clients_per_round = {}, of {} clients", run_.clients_per_round.value->value(),
-                        run_.clients.value->value()),
+    if (run_.federation.clients.has() && run_.federation.clients_per_round.has() &&
+        *run_.federation.clients_per_round > *run_.federation.clients) {
+      error("clients_per_round_above_clients", run_.federation.clients_per_round.place,
+            fmt::format("clients_per_round = {}, of {} clients", run_.federation.clients_per_round.value->value(),
+                        run_.federation.clients.value->value()),
             "lower clients_per_round; without it all clients take part in every round");
     }
     const Located<Rows>& all =
         pipeline_.budget.protects() == PrivacyUnit::kPerson ? pipeline_.data.people : pipeline_.data.rows;
-    if (run_.clients.has() && run_.smallest_client.has() && all.has() &&
-        run_.smallest_client.value->value() > all.value->value() / run_.clients.value->value()) {
-      error("smallest_client_too_large", run_.smallest_client.place,
+    if (run_.federation.clients.has() && run_.federation.smallest_client.has() && all.has() &&
+        run_.federation.smallest_client.value->value() > all.value->value() / run_.federation.clients.value->value()) {
+      error("smallest_client_too_large", run_.federation.smallest_client.place,
             fmt::format("smallest_client = {}, but {} {} among {} clients are {} each on average",
-                        run_.smallest_client.value->value(), all.value->value(), units(), run_.clients.value->value(),
-                        all.value->value() / run_.clients.value->value()),
+                        run_.federation.smallest_client.value->value(), all.value->value(), units(),
+                        run_.federation.clients.value->value(),
+                        all.value->value() / run_.federation.clients.value->value()),
             "the smallest client has at most the average");
     }
-    if (run_.steps.stated() || run_.epochs.stated()) {
-      error("conflicting_keys", std::max(run_.steps.place, run_.epochs.place),
+    if (run_.sampling.steps.stated() || run_.sampling.epochs.stated()) {
+      error("conflicting_keys", std::max(run_.sampling.steps.place, run_.sampling.epochs.place),
             "steps and epochs are for training in one place",
             "in a federated run give rounds, and local_epochs or local_steps for one round");
     }
-    conflict(run_.local_steps, "local_steps", run_.local_epochs, "local_epochs");
+    conflict(run_.federation.local_steps, "local_steps", run_.federation.local_epochs, "local_epochs");
     if (run_.uses(Technique::kDpAggregation) && pipeline_.budget.protects() != PrivacyUnit::kPerson) {
       error("client_level_needs_person", run_.technique.place,
             "noise on sums of updates protects whole clients, and the budget protects rows",
@@ -100,8 +102,9 @@ class StatementChecker : public RunChecker {
 
   void secure_aggregation() {
     if (!run_.has_secure_aggregation()) return;
-    const Place place = run_.secure_aggregation.stated() ? run_.secure_aggregation.place : run_.technique.place;
-    if (run_.uses(Technique::kSecureAggregation) && run_.secure_aggregation.value == false) {
+    const Place place =
+        run_.federation.secure_aggregation.stated() ? run_.federation.secure_aggregation.place : run_.technique.place;
+    if (run_.uses(Technique::kSecureAggregation) && run_.federation.secure_aggregation.value == false) {
       error("conflicting_keys", place, "secure-aggregation is among its techniques, and secure_aggregation = false",
             "remove one of the two");
     }
@@ -109,10 +112,10 @@ class StatementChecker : public RunChecker {
       error("secure_aggregation_without_federation", place,
             "secure aggregation without federation: there are no clients whose sum could be hidden",
             "add \"federated\" to technique, or remove secure aggregation");
-    } else if (run_.clients.has() && run_.clients.value->value() < 3) {
-      warning("secure_aggregation_few_clients", run_.clients.place,
+    } else if (run_.federation.clients.has() && run_.federation.clients.value->value() < 3) {
+      warning("secure_aggregation_few_clients", run_.federation.clients.place,
               fmt::format("secure aggregation among {} clients: each can subtract its own update from the sum",
-                          run_.clients.value->value()),
+                          run_.federation.clients.value->value()),
               "it hides an update among at least 3 clients");
     }
   }
@@ -145,46 +148,47 @@ class StatementChecker : public RunChecker {
   }
 
   void iterations() {
-    if (!run_.clip_norm.stated()) {
+    if (!run_.noise.clip_norm.stated()) {
       error("clip_missing", {}, "there is no clip_norm: without one a single record can move the model by any amount",
             "add clip_norm = 1.0, the largest L2 norm of what one record adds");
     }
-    if (!stated_epsilon(run_).stated() && !run_.noise_multiplier.stated()) {
+    if (!stated_epsilon(run_).stated() && !run_.noise.multiplier.stated()) {
       error("noise_missing", {}, "neither target_epsilon nor noise_multiplier: no noise, no privacy",
             "add target_epsilon = … to have the noise calibrated, or noise_multiplier = …");
     }
-    if (run_.uses(Technique::kDpAggregation) && run_.mechanism.has() && *run_.mechanism != NoiseMechanism::kGaussian) {
-      error("mechanism_not_gaussian", run_.mechanism.place, "sums of clipped updates get Gaussian noise",
+    if (run_.uses(Technique::kDpAggregation) && run_.noise.mechanism.has() &&
+        *run_.noise.mechanism != NoiseMechanism::kGaussian) {
+      error("mechanism_not_gaussian", run_.noise.mechanism.place, "sums of clipped updates get Gaussian noise",
             "remove mechanism, or set it to \"gaussian\"");
     }
     if (aggregates_updates(run_)) {
-      not_for_updates(run_.queries, "queries");
-      not_for_updates(run_.statistic, "statistic");
-      not_for_updates(run_.lower, "lower");
-      not_for_updates(run_.upper, "upper");
+      not_for_updates(run_.query.queries, "queries");
+      not_for_updates(run_.query.statistic, "statistic");
+      not_for_updates(run_.bounds.lower, "lower");
+      not_for_updates(run_.bounds.upper, "upper");
     }
-    conflict(run_.target_epsilon, "target_epsilon", run_.epsilon, "epsilon");
-    conflict(run_.batch_size, "batch_size", run_.sample_rate, "sample_rate");
-    conflict(run_.steps, "steps", run_.epochs, "epochs");
+    conflict(run_.privacy.target_epsilon, "target_epsilon", run_.privacy.epsilon, "epsilon");
+    conflict(run_.sampling.batch_size, "batch_size", run_.sampling.sample_rate, "sample_rate");
+    conflict(run_.sampling.steps, "steps", run_.sampling.epochs, "epochs");
     batches();
     sampler();
     schedule();
   }
 
   void batches() {
-    if (!run_.batch_size.has() || run_.sample_rate.stated()) return;
-    if (schedule_.population && *run_.batch_size > *schedule_.population) {
-      error("batch_above_rows", run_.batch_size.place,
-            fmt::format("batch_size = {}, of {} {}{}", run_.batch_size.value->value(), schedule_.population->value(),
-                        units(), run_.uses(Technique::kFederated) ? " at a client" : ""),
+    if (!run_.sampling.batch_size.has() || run_.sampling.sample_rate.stated()) return;
+    if (schedule_.population && *run_.sampling.batch_size > *schedule_.population) {
+      error("batch_above_rows", run_.sampling.batch_size.place,
+            fmt::format("batch_size = {}, of {} {}{}", run_.sampling.batch_size.value->value(),
+                        schedule_.population->value(), units(), run_.uses(Technique::kFederated) ? " at a client" : ""),
             fmt::format("a batch is drawn from them: at most {}", schedule_.population->value()));
     } else if (!schedule_.population && pipeline_.budget.protects() == PrivacyUnit::kPerson) {
-      error("people_missing", run_.batch_size.place,
+      error("people_missing", run_.sampling.batch_size.place,
             "the budget protects people, so batch_size counts people, and [data] does not say how many there are",
             "add people = … to [data], or give sample_rate");
     }
-    if (run_.uses(Technique::kFederated) && !run_.smallest_client.stated() && schedule_.population) {
-      warning("client_size_assumed", run_.batch_size.place,
+    if (run_.uses(Technique::kFederated) && !run_.federation.smallest_client.stated() && schedule_.population) {
+      warning("client_size_assumed", run_.sampling.batch_size.place,
               fmt::format("the data are taken to be divided equally, {} {} a client; at a smaller client the rate, and "
                           "epsilon, are higher",
                           schedule_.population->value(), units()),
@@ -194,20 +198,21 @@ class StatementChecker : public RunChecker {
 
   void sampler() {
     const bool all_data = schedule_.rate && schedule_.rate->value() == 1;
-    if (run_.sampler.value == SamplerKind::kShuffle && !all_data) {
-      const std::string by = run_.accountant.has() ? std::string(name_of(*run_.accountant)) : "pld";
-      error("shuffle_not_poisson", run_.sampler.place,
+    if (run_.sampling.sampler.value == SamplerKind::kShuffle && !all_data) {
+      const std::string by = run_.privacy.accountant.has() ? std::string(name_of(*run_.privacy.accountant)) : "pld";
+      error("shuffle_not_poisson", run_.sampling.sampler.place,
             fmt::format("batches of a shuffled list with accountant {}: it amplifies for Poisson samples, and no valid "
                         "bound is known for shuffled batches, whose epsilon can be far higher",
                         by),
             R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one")");
     }
-    if (run_.sampler.value != SamplerKind::kFixedSize) return;
+    if (run_.sampling.sampler.value != SamplerKind::kFixedSize) return;
     if (pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
-      error("fixed_size_add_remove", run_.sampler.place, kFixedSizeAddRemove, kNotFixedSize);
+      error("fixed_size_add_remove", run_.sampling.sampler.place, kFixedSizeAddRemove, kNotFixedSize);
     }
-    if (run_.uses(Technique::kDpSgd) && (!run_.batch_size.stated() || !schedule_.population)) {
-      error("fixed_size_needs_batch", run_.sampler.place, "batches of fixed size need batch_size, and rows in [data]",
+    if (run_.uses(Technique::kDpSgd) && (!run_.sampling.batch_size.stated() || !schedule_.population)) {
+      error("fixed_size_needs_batch", run_.sampling.sampler.place,
+            "batches of fixed size need batch_size, and rows in [data]",
             "give batch_size instead of sample_rate, and rows in [data]");
     }
   }
@@ -219,9 +224,9 @@ class StatementChecker : public RunChecker {
             ? "give clients, rounds, local_epochs or local_steps, and batch_size (with rows in [data]) or "
               "sample_rate"
             : "give batch_size (with rows in [data]) or sample_rate, and steps or epochs";
-    if (run_.noise_multiplier.stated()) {
+    if (run_.noise.multiplier.stated()) {
       error(
-          "schedule_missing", run_.noise_multiplier.place,
+          "schedule_missing", run_.noise.multiplier.place,
           "what this noise_multiplier costs is not known: how often each record is used does not follow from the keys",
           how);
     } else if (stated_epsilon(run_).stated()) {
@@ -234,71 +239,78 @@ class StatementChecker : public RunChecker {
 
   // What other findings already say about the schedule.
   [[nodiscard]] bool conflicting_schedule() const {
-    return (run_.batch_size.has() && !run_.sample_rate.stated() &&
-            ((schedule_.population && *run_.batch_size > *schedule_.population) ||
+    return (run_.sampling.batch_size.has() && !run_.sampling.sample_rate.stated() &&
+            ((schedule_.population && *run_.sampling.batch_size > *schedule_.population) ||
              (!schedule_.population && pipeline_.budget.protects() == PrivacyUnit::kPerson))) ||
-           (run_.clients.has() && run_.clients_per_round.has() && *run_.clients_per_round > *run_.clients) ||
-           (run_.sampler.value == SamplerKind::kFixedSize && !run_.batch_size.stated());
+           (run_.federation.clients.has() && run_.federation.clients_per_round.has() &&
+            *run_.federation.clients_per_round > *run_.federation.clients) ||
+           (run_.sampling.sampler.value == SamplerKind::kFixedSize &&
+            (!run_.sampling.batch_size.stated() ||
+             (schedule_.known() && pipeline_.budget.neighbours() == Adjacency::kAddRemove)));
   }
 
   void queries() {
-    const bool noise_fits = !run_.mechanism.has() || *run_.mechanism == NoiseMechanism::kLaplace ||
-                            *run_.mechanism == NoiseMechanism::kGaussian ||
-                            *run_.mechanism == NoiseMechanism::kGeometric;
-    if (!stated_epsilon(run_).stated() && !run_.noise_multiplier.stated()) {
+    const bool noise_fits = !run_.noise.mechanism.has() || *run_.noise.mechanism == NoiseMechanism::kLaplace ||
+                            *run_.noise.mechanism == NoiseMechanism::kGaussian ||
+                            *run_.noise.mechanism == NoiseMechanism::kGeometric;
+    if (!stated_epsilon(run_).stated() && !run_.noise.multiplier.stated()) {
       error("noise_missing", {}, "neither epsilon nor noise_multiplier: no noise, no privacy",
             "add epsilon = …, what one query may cost");
-    } else if (run_.noise_multiplier.stated() && !noise_fits) {
-      error("mechanism_has_no_noise", run_.noise_multiplier.place, "its mechanism selects, and has no noise_multiplier",
+    } else if (run_.noise.multiplier.stated() && !noise_fits) {
+      error("mechanism_has_no_noise", run_.noise.multiplier.place, "its mechanism selects, and has no noise_multiplier",
             "give epsilon instead");
     }
-    conflict(run_.target_epsilon, "target_epsilon", run_.epsilon, "epsilon");
-    conflict(stated_epsilon(run_), "epsilon", run_.noise_multiplier, "noise_multiplier");
-    const bool bounded = run_.statistic.value == Statistic::kSum || run_.statistic.value == Statistic::kMean ||
-                         run_.statistic.value == Statistic::kQuantile;
-    if (bounded && (!run_.lower.stated() || !run_.upper.stated()) && run_.bounds.value != BoundsSource::kPrivate) {
-      error("bounds_missing", run_.statistic.place,
+    conflict(run_.privacy.target_epsilon, "target_epsilon", run_.privacy.epsilon, "epsilon");
+    conflict(stated_epsilon(run_), "epsilon", run_.noise.multiplier, "noise_multiplier");
+    const bool bounded = run_.query.statistic.value == Statistic::kSum ||
+                         run_.query.statistic.value == Statistic::kMean ||
+                         run_.query.statistic.value == Statistic::kQuantile;
+    if (bounded && (!run_.bounds.lower.stated() || !run_.bounds.upper.stated()) &&
+        run_.bounds.source.value != BoundsSource::kPrivate) {
+      error("bounds_missing", run_.query.statistic.place,
             "a sum, mean or quantile without lower and upper: one value can move it by any amount",
             "add lower = … and upper = …, known without looking at the data; values beyond are clamped");
     }
-    if (run_.lower.has() && run_.upper.has() && *run_.lower >= *run_.upper) {
-      error("bounds_out_of_order", run_.upper.place, fmt::format("lower = {} and upper = {}", *run_.lower, *run_.upper),
+    if (run_.bounds.lower.has() && run_.bounds.upper.has() && *run_.bounds.lower >= *run_.bounds.upper) {
+      error("bounds_out_of_order", run_.bounds.upper.place,
+            fmt::format("lower = {} and upper = {}", *run_.bounds.lower, *run_.bounds.upper),
             "lower must be below upper");
     }
-    if (run_.statistic.value == Statistic::kMean && pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
-      error("mean_under_add_remove", run_.statistic.place,
+    if (run_.query.statistic.value == Statistic::kMean && pipeline_.budget.neighbours() == Adjacency::kAddRemove) {
+      error("mean_under_add_remove", run_.query.statistic.place,
             "a mean has no sensitivity under add-remove: the number of rows is private there",
             "ask for a sum and a count, or set adjacency = \"replace-one\" in [budget]");
     }
     const bool pure = !adds_gaussian_noise(run_);
-    if (pure && run_.delta.has() && run_.delta.value->value() > 0) {
-      warning(
-          "delta_not_needed", run_.delta.place,
-          fmt::format("delta = {:g}, but its mechanism is pure: it has no use for a delta", run_.delta.value->value()),
-          "remove delta, or choose mechanism = \"gaussian\"");
+    if (pure && run_.privacy.delta.has() && run_.privacy.delta.value->value() > 0) {
+      warning("delta_not_needed", run_.privacy.delta.place,
+              fmt::format("delta = {:g}, but its mechanism is pure: it has no use for a delta",
+                          run_.privacy.delta.value->value()),
+              "remove delta, or choose mechanism = \"gaussian\"");
     }
   }
 
   void bounds() {
-    if (run_.bounds.value == BoundsSource::kData) {
-      error("bounds_from_data", run_.bounds.place,
+    if (run_.bounds.source.value == BoundsSource::kData) {
+      error("bounds_from_data", run_.bounds.source.place,
             run_.uses(Technique::kSynthetic)
                 ? "its domain is read off the data: a rare value, or an extreme one, is given away by being there"
                 : "its bounds are read off the data: the smallest and the largest value are given away",
             R"(bounds = "public" from a code book; or "private" with bounds_epsilon, to pay for them)");
     }
-    if (run_.bounds.value == BoundsSource::kPrivate && !run_.bounds_epsilon.stated()) {
-      error("bounds_not_charged", run_.bounds.place, "its bounds are found privately, and what that costs is not said",
-            "add bounds_epsilon = …");
+    if (run_.bounds.source.value == BoundsSource::kPrivate && !run_.bounds.epsilon.stated()) {
+      error("bounds_not_charged", run_.bounds.source.place,
+            "its bounds are found privately, and what that costs is not said", "add bounds_epsilon = …");
     }
-    if (run_.bounds_epsilon.stated() && run_.bounds.stated() && run_.bounds.value != BoundsSource::kPrivate) {
-      error("conflicting_keys", run_.bounds_epsilon.place,
+    if (run_.bounds.epsilon.stated() && run_.bounds.source.stated() &&
+        run_.bounds.source.value != BoundsSource::kPrivate) {
+      error("conflicting_keys", run_.bounds.epsilon.place,
             "bounds_epsilon pays for bounds that are not found privately", "remove it, or set bounds = \"private\"");
-    } else if (run_.bounds_epsilon.stated() && !run_.bounds.stated()) {
-      error("conflicting_keys", run_.bounds_epsilon.place, "bounds_epsilon without bounds = \"private\"",
+    } else if (run_.bounds.epsilon.stated() && !run_.bounds.source.stated()) {
+      error("conflicting_keys", run_.bounds.epsilon.place, "bounds_epsilon without bounds = \"private\"",
             "add bounds = \"private\"");
     }
-    if (run_.uses(Technique::kSynthetic) && !run_.bounds.stated()) {
+    if (run_.uses(Technique::kSynthetic) && !run_.bounds.source.stated()) {
       warning("bounds_not_stated", run_.technique.place,
               "it does not say where the domain of its columns (categories, ranges) comes from",
               "add bounds = \"public\" if it is known without looking at the data");
@@ -307,16 +319,17 @@ class StatementChecker : public RunChecker {
 
   void deltas() {
     const std::optional<Delta>& total = pipeline_.budget.delta.value;
-    if (run_.delta.has() && total && *run_.delta > *total) {
-      error("delta_above_total", run_.delta.place,
-            fmt::format("delta = {:g} is above the total of {:g}", run_.delta.value->value(), total->value()),
+    if (run_.privacy.delta.has() && total && *run_.privacy.delta > *total) {
+      error("delta_above_total", run_.privacy.delta.place,
+            fmt::format("delta = {:g} is above the total of {:g}", run_.privacy.delta.value->value(), total->value()),
             "lower it; without delta the run takes its share of the total");
     }
     if (!adds_gaussian_noise(run_)) return;
-    if (run_.delta.has() && run_.delta.value->value() == 0) {
-      error("gaussian_needs_delta", run_.delta.place, "delta = 0 with Gaussian noise: no epsilon is large enough",
+    if (run_.privacy.delta.has() && run_.privacy.delta.value->value() == 0) {
+      error("gaussian_needs_delta", run_.privacy.delta.place,
+            "delta = 0 with Gaussian noise: no epsilon is large enough",
             "remove delta to take a share of the total, or use mechanism = \"laplace\" for queries");
-    } else if (!run_.delta.stated() && total && total->value() == 0) {
+    } else if (!run_.privacy.delta.stated() && total && total->value() == 0) {
       error("gaussian_needs_delta", pipeline_.budget.delta.place,
             "the total delta is 0, and the run adds Gaussian noise: no epsilon is large enough",
             "set delta in [budget] to well below 1/rows, or use pure mechanisms only");
@@ -324,8 +337,8 @@ class StatementChecker : public RunChecker {
   }
 
   void randomness() {
-    if (run_.replay_seed.stated()) {
-      error("replay_seed_set", run_.replay_seed.place,
+    if (run_.noise.replay_seed.stated()) {
+      error("replay_seed_set", run_.noise.replay_seed.place,
             "its noise is replayed from a seed: whoever knows the seed can subtract it, and there is no privacy",
             "remove replay_seed; it is for tests on data that are not private");
     }

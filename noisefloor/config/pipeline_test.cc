@@ -74,11 +74,11 @@ TEST(PipelineText, HoldsEveryValueWithItsPlace) {
   EXPECT_EQ(p.runs[0].place.line, 11U);
   EXPECT_TRUE(p.runs[0].uses(Technique::kFederated));
   EXPECT_FALSE(p.runs[0].has_secure_aggregation());
-  EXPECT_EQ(*p.runs[0].target_epsilon, Epsilon::of(1));
-  EXPECT_EQ(*p.runs[0].local_epochs, 3.0);
+  EXPECT_EQ(*p.runs[0].privacy.target_epsilon, Epsilon::of(1));
+  EXPECT_EQ(*p.runs[0].federation.local_epochs, 3.0);
   EXPECT_EQ(p.runs[1].name, "run 2");
   EXPECT_EQ(p.runs[1].place.line, 21U);
-  EXPECT_FALSE(p.runs[1].delta.stated());
+  EXPECT_FALSE(p.runs[1].privacy.delta.stated());
 }
 
 TEST(PipelineText, UnknownNamesAreErrorsWithTheNearestOne) {

@@ -29,12 +29,28 @@ std::optional<SamplingRate> rate_of(std::uint64_t batch, std::uint64_t populatio
 // Rounds of noisy sums of clients' updates.
 Schedule schedule_of_updates(const Run& run) {
   Schedule schedule;
-  if (!run.clients.has()) return schedule;
-  const std::uint64_t clients = run.clients.value->value();
+  if (!run.federation.clients.has()) return schedule;
+  const std::uint64_t clients = run.federation.clients.value->value();
   schedule.population = Rows::make(clients).value();
-  schedule.rate = rate_of(run.clients_per_round.has() ? run.clients_per_round.value->value() : clients, clients);
-  schedule.steps = run.rounds.value;
+  schedule.rate = rate_of(
+      run.federation.clients_per_round.has() ? run.federation.clients_per_round.value->value() : clients, clients);
+  schedule.steps = run.federation.rounds.value;
   return schedule;
+}
+
+// How an iterative run draws whom it looks at in a step.
+std::optional<BatchLaw> law_of(const Pipeline& pipeline, const Run& run, const Schedule& schedule) {
+  const Adjacency adjacency = pipeline.budget.neighbours();
+  if (run.sampling.sampler.value != SamplerKind::kFixedSize) return BatchLaw::poisson(*schedule.rate, adjacency);
+  if (!schedule.population) return std::nullopt;
+  std::optional<Rows> batch = run.sampling.batch_size.value;
+  if (aggregates_updates(run)) {
+    batch = run.federation.clients_per_round.has() ? Rows::make(run.federation.clients_per_round.value->value()).value()
+                                                   : *schedule.population;
+  }
+  if (!batch) return std::nullopt;
+  const Result<BatchLaw> law = BatchLaw::fixed_size(*schedule.population, *batch, adjacency);
+  return law.has_value() ? std::optional(law.value()) : std::nullopt;
 }
 
 // 1/ε, rounded down: the noise of ε-DP, or less.
@@ -81,13 +97,13 @@ Result<DpEvent> query_by_epsilon(const Pipeline& pipeline, const Run& run, Noise
 }
 
 Result<RunEvent> event_of_queries(const Pipeline& pipeline, const Run& run) {
-  const NoiseMechanism mechanism = run.mechanism.value.value_or(NoiseMechanism::kLaplace);
+  const NoiseMechanism mechanism = run.noise.mechanism.value.value_or(NoiseMechanism::kLaplace);
   const Located<Epsilon>& epsilon = stated_epsilon(run);
-  if (!epsilon.has() && !run.noise_multiplier.has()) return invalid_argument("neither epsilon nor noise_multiplier");
-  NF_TRY(const DpEvent one, run.noise_multiplier.has() ? query_by_noise(mechanism, *run.noise_multiplier)
+  if (!epsilon.has() && !run.noise.multiplier.has()) return invalid_argument("neither epsilon nor noise_multiplier");
+  NF_TRY(const DpEvent one, run.noise.multiplier.has() ? query_by_noise(mechanism, *run.noise.multiplier)
                                                        : query_by_epsilon(pipeline, run, mechanism, *epsilon));
-  const DpEvent once = run.queries.has() ? DpEvent(SelfComposedEvent{*run.queries, one}) : one;
-  return RunEvent{once, with_surroundings(run, once), run.noise_multiplier.value, false};
+  const DpEvent once = run.query.queries.has() ? DpEvent(SelfComposedEvent{*run.query.queries, one}) : one;
+  return RunEvent{once, with_surroundings(run, once), run.noise.multiplier.value, false};
 }
 
 Result<RunEvent> stated_bound(const Pipeline& pipeline, const Run& run) {
@@ -101,7 +117,7 @@ Result<RunEvent> stated_bound(const Pipeline& pipeline, const Run& run) {
 Result<RunEvent> event_of_iterations(const Pipeline& pipeline, const Run& run) {
   const Schedule schedule = schedule_of(pipeline, run);
   const bool all_data = schedule.rate && schedule.rate->value() == 1;
-  const SamplerKind sampler = run.sampler.value.value_or(SamplerKind::kPoisson);
+  const SamplerKind sampler = run.sampling.sampler.value.value_or(SamplerKind::kPoisson);
   if (sampler == SamplerKind::kShuffle && !all_data) {
     return invalid_argument("no valid bound is known for batches of a shuffled list");
   }
@@ -109,10 +125,10 @@ Result<RunEvent> event_of_iterations(const Pipeline& pipeline, const Run& run) {
     return invalid_argument("batches of fixed size have no bound under add-remove");
   }
   const EventByNoise by_noise = event_by_noise(pipeline, run);
-  if (run.noise_multiplier.has()) {
+  if (run.noise.multiplier.has()) {
     if (!by_noise) return invalid_argument("how often data are looked at is not known");
-    const DpEvent once = by_noise(*run.noise_multiplier);
-    return RunEvent{once, with_surroundings(run, once), run.noise_multiplier.value, false};
+    const DpEvent once = by_noise(*run.noise.multiplier);
+    return RunEvent{once, with_surroundings(run, once), run.noise.multiplier.value, false};
   }
   if (!stated_epsilon(run).has()) return invalid_argument("neither target_epsilon nor noise_multiplier");
   if (!by_noise) return stated_bound(pipeline, run);
@@ -126,29 +142,20 @@ Result<RunEvent> event_of_iterations(const Pipeline& pipeline, const Run& run) {
 
 }  // namespace
 
-Result<Steps> steps_for_epochs(double epochs, SamplingRate rate) {
-  if (!(epochs > 0 && epochs < 1e12)) {
-    return invalid_argument(fmt::format("the number of epochs must be above 0 and below 1e12; got {}", epochs));
-  }
-  // The margin keeps a whole quotient whole.
-  const double steps = std::ceil(epochs / rate.value() * (1 - 1e-12));
-  return Steps::make(steps < static_cast<double>(kManySteps) ? static_cast<std::uint64_t>(steps) : kManySteps);
-}
-
 Schedule schedule_of(const Pipeline& pipeline, const Run& run) {
   if (aggregates_updates(run)) return schedule_of_updates(run);
   Schedule schedule;
   const bool federated = run.uses(Technique::kFederated);
   schedule.population = protected_units(pipeline);
-  if (federated && run.smallest_client.has()) {
-    schedule.population = run.smallest_client.value;
-  } else if (federated && schedule.population && run.clients.has()) {
-    const std::uint64_t share = schedule.population->value() / run.clients.value->value();
+  if (federated && run.federation.smallest_client.has()) {
+    schedule.population = run.federation.smallest_client.value;
+  } else if (federated && schedule.population && run.federation.clients.has()) {
+    const std::uint64_t share = schedule.population->value() / run.federation.clients.value->value();
     schedule.population = Rows::make(std::max<std::uint64_t>(share, 1)).value();
   }
-  schedule.rate = run.sample_rate.value;
-  if (!run.sample_rate.stated() && run.batch_size.has() && schedule.population) {
-    schedule.rate = rate_of(run.batch_size.value->value(), schedule.population->value());
+  schedule.rate = run.sampling.sample_rate.value;
+  if (!run.sampling.sample_rate.stated() && run.sampling.batch_size.has() && schedule.population) {
+    schedule.rate = rate_of(run.sampling.batch_size.value->value(), schedule.population->value());
   }
   const auto visits = [&](const Located<Steps>& steps, const Located<double>& epochs) -> std::optional<Steps> {
     if (steps.has()) return steps.value;
@@ -157,10 +164,10 @@ Schedule schedule_of(const Pipeline& pipeline, const Run& run) {
     return found.has_value() ? std::optional(found.value()) : std::nullopt;
   };
   if (federated) {
-    const std::optional<Steps> local = visits(run.local_steps, run.local_epochs);
-    if (local && run.rounds.has()) schedule.steps = product(*local, *run.rounds);
+    const std::optional<Steps> local = visits(run.federation.local_steps, run.federation.local_epochs);
+    if (local && run.federation.rounds.has()) schedule.steps = product(*local, *run.federation.rounds);
   } else {
-    schedule.steps = visits(run.steps, run.epochs);
+    schedule.steps = visits(run.sampling.steps, run.sampling.epochs);
   }
   return schedule;
 }
@@ -173,19 +180,20 @@ bool is_iterative(const Run& run) { return run.uses(Technique::kDpSgd) || aggreg
 
 bool has_dp(const Run& run) {
   return run.uses(Technique::kDpSgd) || run.uses(Technique::kDpAggregation) ||
-         (run.uses(Technique::kSynthetic) && run.epsilon.stated());
+         (run.uses(Technique::kSynthetic) && run.privacy.epsilon.stated());
 }
 
 bool adds_gaussian_noise(const Run& run) {
-  return is_iterative(run) || (run.uses(Technique::kDpAggregation) && run.mechanism.value == NoiseMechanism::kGaussian);
+  return is_iterative(run) ||
+         (run.uses(Technique::kDpAggregation) && run.noise.mechanism.value == NoiseMechanism::kGaussian);
 }
 
 const Located<Epsilon>& stated_epsilon(const Run& run) {
-  return run.target_epsilon.stated() ? run.target_epsilon : run.epsilon;
+  return run.privacy.target_epsilon.stated() ? run.privacy.target_epsilon : run.privacy.epsilon;
 }
 
 std::optional<Delta> delta_of(const Pipeline& pipeline, const Run& run) {
-  if (run.delta.stated()) return run.delta.value;
+  if (run.privacy.delta.stated()) return run.privacy.delta.value;
   if (!pipeline.budget.delta.has()) return std::nullopt;
   const std::size_t runs = std::max<std::size_t>(pipeline.runs.size(), 1);
   return Delta::make(pipeline.budget.delta.value->value() / static_cast<double>(runs)).value();
@@ -194,41 +202,24 @@ std::optional<Delta> delta_of(const Pipeline& pipeline, const Run& run) {
 EventByNoise event_by_noise(const Pipeline& pipeline, const Run& run) {
   const Schedule schedule = schedule_of(pipeline, run);
   if (!is_iterative(run) || !schedule.known()) return {};
-  const SamplingRate rate = *schedule.rate;
-  const Steps steps = *schedule.steps;
-  if (run.sampler.value != SamplerKind::kFixedSize) {
-    return [rate, steps](NoiseMultiplier noise) -> DpEvent {
-      return SelfComposedEvent{steps, PoissonSampledEvent{rate, GaussianEvent{noise}}};
-    };
-  }
-  if (!schedule.population) return {};
-  const Rows population = *schedule.population;
-  std::optional<Rows> batch = run.batch_size.value;
-  if (aggregates_updates(run)) {
-    batch = run.clients_per_round.has() ? Rows::make(run.clients_per_round.value->value()).value() : population;
-  }
-  if (!batch || *batch > population) return {};
-  return [population, steps, batch](NoiseMultiplier noise) -> DpEvent {
-    // Half of the smallest double is no multiplier; an event with more noise than it would not be a bound.
-    const Result<NoiseMultiplier> half = NoiseMultiplier::make(noise.value() / 2);
-    if (!half.has_value()) return NonPrivateEvent{"hardly any noise"};
-    return SelfComposedEvent{steps, FixedSizeSampledEvent{*batch, population, GaussianEvent{half.value()}}};
-  };
+  const std::optional<BatchLaw> law = law_of(pipeline, run, schedule);
+  if (!law) return {};
+  return [law = *law, steps = *schedule.steps](NoiseMultiplier noise) { return law.run(noise, steps); };
 }
 
 DpEvent with_surroundings(const Run& run, const DpEvent& once) {
   DpEvent event = once;
-  if (run.trials.has() && run.trials.value->value() > 1 && run.tuning.value != Tuning::kPublicData) {
-    const std::uint64_t trials = run.trials.value->value();
-    if (run.tuning.value == Tuning::kRepeatAndSelect) {
+  if (run.tuning.trials.has() && run.tuning.trials.value->value() > 1 && run.tuning.how.value != Tuning::kPublicData) {
+    const std::uint64_t trials = run.tuning.trials.value->value();
+    if (run.tuning.how.value == Tuning::kRepeatAndSelect) {
       event = PoissonRepeatAndSelectEvent{MeanRuns::make(static_cast<double>(trials)).value(), once};
     } else {
-      event = SelfComposedEvent{*run.trials, once};
+      event = SelfComposedEvent{*run.tuning.trials, once};
     }
   }
-  if (run.bounds.value == BoundsSource::kPrivate && run.bounds_epsilon.has()) {
+  if (run.bounds.source.value == BoundsSource::kPrivate && run.bounds.epsilon.has()) {
     const DpEvent bounds =
-        EpsilonDeltaEvent{PrivacyLoss::make(run.bounds_epsilon.value->value()).value(), Delta::of(0)};
+        EpsilonDeltaEvent{PrivacyLoss::make(run.bounds.epsilon.value->value()).value(), Delta::of(0)};
     event = ComposedEvent{{event, bounds}};
   }
   return event;
@@ -236,7 +227,7 @@ DpEvent with_surroundings(const Run& run, const DpEvent& once) {
 
 Result<RunEvent> event_of(const Pipeline& pipeline, const Run& run) {
   if (!run.readable || !run.technique.has()) return invalid_argument("part of it could not be read");
-  if (run.replay_seed.stated()) return invalid_argument("its noise is replayed from a seed");
+  if (run.noise.replay_seed.stated()) return invalid_argument("its noise is replayed from a seed");
   if (!has_dp(run)) return invalid_argument("nothing in it is differentially private");
   if (is_iterative(run)) return event_of_iterations(pipeline, run);
   if (run.uses(Technique::kDpAggregation)) return event_of_queries(pipeline, run);

@@ -2,8 +2,7 @@
 //
 // Guarantee:     the event is at least as costly as the run, if it does what its keys say. Where the keys do not say
 //                enough, or no valid bound is known, there is no event, and the reason is given.
-// Conventions:   noise_multiplier is σ divided by clip_norm, for every sampler; exchanging a record of a batch of fixed
-//                size moves its sum by two clip norms, so that such an event has half the multiplier. In a federated
+// Conventions:   noise_multiplier is σ divided by clip_norm, for every sampler (event/dp_sgd_event.h). In a federated
 //                dp-sgd run each client adds this noise itself, and a record is at one client. Rates, rows and batches
 //                count what the budget's unit protects.
 // Thread safety: pure functions.
@@ -16,11 +15,9 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/event/dp_event.h"
+#include "noisefloor/event/dp_sgd_event.h"
 
 namespace noisefloor {
-
-// The number of batches that make `epochs` passes over the data.
-[[nodiscard]] Result<Steps> steps_for_epochs(double epochs, SamplingRate rate);
 
 // How often data are looked at, as far as the keys say.
 struct Schedule {

@@ -6,14 +6,22 @@
 #include <algorithm>
 #include <set>
 
+#include "noisefloor/base/spelling.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/config/spelling.h"
+#include "noisefloor/config/blank.h"
 #include "noisefloor/config/toml_obstacle.h"
 
 namespace noisefloor::internal {
 namespace {
 
 constexpr double kLargestExactWhole = 9007199254740992.0;  // 2^53
+
+// Whether the value is the mark that starter files put where a person has to fill in something.
+bool is_blank(const toml::node& node) {
+  const toml::array* list = node.as_array();
+  if (list != nullptr) return list->size() == 1 && is_blank(*list->get(0));
+  return node.value_exact<std::string_view>() == kBlank;
+}
 
 }  // namespace
 
@@ -59,8 +67,12 @@ std::optional<toml::table> parse_document(std::string_view text, std::string if_
 const toml::node* SectionReader::take(std::string_view key, Place& place) {
   known_.push_back(key);
   const toml::node* node = table_.get(key);
-  if (node != nullptr) place = place_of(node->source());
-  return node;
+  if (node == nullptr) return nullptr;
+  place = place_of(node->source());
+  if (!is_blank(*node)) return node;
+  refuse("blank", key, place, "is still blank",
+         fmt::format("replace \"{}\" with what is known without looking at the data", kBlank));
+  return nullptr;
 }
 
 void SectionReader::refuse(std::string code, std::string_view key, Place place, std::string_view what,

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "noisefloor/base/file.h"
 #include "noisefloor/config/pipeline_check_run.h"
 #include "noisefloor/config/training_sections.h"
 
 namespace noisefloor {
 namespace {
 
+using internal::BudgetKeys;
+using internal::BudgetOf;
 using internal::DataSection;
 using internal::kAboveZero;
 using internal::kBelowOne;
@@ -22,8 +26,6 @@ using internal::Names;
 using internal::names_of;
 using internal::SectionReader;
 using internal::selector;
-
-constexpr double kLargeDelta = 1e-3;
 
 enum class NoiseKind : std::uint8_t { kGaussian, kDiscrete, kNone };
 enum class Clipping : std::uint8_t { kFlat, kPerLayer, kAutomatic, kAdaptive };
@@ -43,42 +45,6 @@ constexpr auto kOptimizers = names_of<OptimizerKind>(OptimizerKind::kSgd, Optimi
                                                      OptimizerKind::kAdagrad, OptimizerKind::kRmsProp);
 constexpr auto kSchedules =
     names_of<RateDecay>(RateDecay::kConstant, RateDecay::kCosine, RateDecay::kInverse, RateDecay::kInverseRoot);
-
-// --- [budget] ------------------------------------------------------------------------------------------------------------
-
-struct BudgetKeys {
-  Located<std::string> name;
-  Located<Epsilon> epsilon;
-  Located<Delta> delta;
-  Located<Adjacency> adjacency;
-
-  // Nothing if it is stated and cannot be read.
-  [[nodiscard]] std::optional<Adjacency> neighbours() const {
-    return adjacency.stated() ? adjacency.value : Adjacency::kAddRemove;
-  }
-};
-
-BudgetKeys read_budget(const toml::table& table, Findings& findings) {
-  SectionReader reader(table, "[budget]", findings);
-  BudgetKeys keys;
-  reader.text("name", keys.name);
-  reader.quantity("epsilon", keys.epsilon);
-  reader.quantity("delta", keys.delta);
-  reader.choice("adjacency", names_of<Adjacency>(Adjacency::kAddRemove, Adjacency::kReplaceOne), keys.adjacency);
-  reader.finish();
-  if (!keys.epsilon.stated()) {
-    reader.missing("epsilon_missing", "epsilon", "add epsilon = …, what all that spends this budget may cost together");
-  }
-  if (!keys.delta.stated()) reader.missing("delta_missing", "delta", "add delta = …, well below 1/rows");
-  internal::check_size(keys.epsilon, findings);
-  if (keys.delta.has() && keys.delta.value->value() >= kLargeDelta) {
-    findings.warning("delta_large", keys.delta.place,
-                     fmt::format("delta = {:g} allows publishing one record in {:.0f} outright",
-                                 keys.delta.value->value(), 1 / keys.delta.value->value()),
-                     "take well below 1/rows: 1e-5 for some ten thousand rows");
-  }
-  return keys;
-}
 
 // --- [training] ----------------------------------------------------------------------------------------------------------
 
@@ -156,11 +122,12 @@ class DescentReader {
   }
 
   // Both require that there is no error.
-  [[nodiscard]] TrainingPrivacy privacy(const std::string& name) const {
+  [[nodiscard]] TrainingPrivacy privacy(const std::string& name, PrivacyUnit unit) const {
     TrainingPrivacy privacy{.budget = budget_.name.value.value_or(name),
                             .epsilon = *budget_.epsilon,
                             .delta = *budget_.delta,
                             .adjacency = *budget_.neighbours(),
+                            .unit = unit,
                             .target_epsilon = target_epsilon_.value,
                             .target_delta = target_delta_.value.value_or(*budget_.delta),
                             .noise_multiplier = noise_multiplier_.value,
@@ -378,7 +345,7 @@ class DescentReader {
   Located<bool> cuda_;
 };
 
-std::optional<Training> read_document(const toml::table& document, Findings& findings) {
+std::optional<Training> read_document(const toml::table& document, const ReadNamedFile& named, Findings& findings) {
   SectionReader reader(document, "the training file", findings);
   const auto required = [&](std::string_view key) {
     const toml::table* table = reader.section(key);
@@ -390,16 +357,25 @@ std::optional<Training> read_document(const toml::table& document, Findings& fin
   Located<std::string> name;
   reader.text("name", name);
   reader.require("name", name, "add name = \"…\" as the first line: what people call the model");
-  const toml::table* budget_table = required("budget");
+  const bool names_dataset = static_cast<bool>(document["data"]["dataset"]);
+  const toml::table* budget_table = names_dataset ? reader.section("budget") : required("budget");
   const toml::table* data_table = required("data");
   const toml::table* model_table = required("model");
   const toml::table* training_table = required("training");
   const toml::table* plan_table = reader.section("plan");
   reader.finish();
 
-  const BudgetKeys budget = budget_table != nullptr ? read_budget(*budget_table, findings) : BudgetKeys{};
   DataSection data;
-  if (data_table != nullptr) data = internal::read_data_section(*data_table, findings);
+  if (data_table != nullptr) data = internal::read_data_section(*data_table, named, findings);
+  BudgetKeys budget;
+  if (data.data.dataset && !data.data.dataset->is_public()) {
+    budget = internal::budget_of(data);
+    reader.elsewhere("budget", "the dataset that [data] names has the budget of all of its uses: remove [budget] here");
+  } else if (budget_table != nullptr) {
+    budget = internal::read_budget_section(*budget_table, BudgetOf::kTraining, findings);
+  } else if (data.data.dataset) {
+    reader.missing("section_missing", "[budget]", "add [budget]: the dataset is public and has none");
+  }
   ModelSection model;
   if (model_table != nullptr) model = internal::read_model_section(*model_table, data, findings);
   if (training_table == nullptr) return std::nullopt;
@@ -410,24 +386,45 @@ std::optional<Training> read_document(const toml::table& document, Findings& fin
   if (plan_table != nullptr) goal = internal::read_plan_section(*plan_table, data.kind, findings);
   if (has_errors(findings.list())) return std::nullopt;
   if (goal && goal->clip_norms.empty()) goal->clip_norms = descent.usual_clip_norms();
+  const PrivacyUnit unit = data.unit;
   return Training{.name = *name,
                   .data = std::move(data.data),
                   .model = std::move(model.model),
-                  .privacy = descent.privacy(*name),
+                  .privacy = descent.privacy(*name, unit),
                   .descent = descent.descent(),
                   .goal = std::move(goal)};
 }
 
 }  // namespace
 
-TrainingText read_training(std::string_view text) {
+TrainingText read_training(std::string_view text, const ReadNamedFile& named) {
   TrainingText result;
   Findings findings;
   const auto document =
       internal::parse_document(text, "leave out comments, or values that \"other\" can stand for", findings);
-  if (document) result.training = read_document(*document, findings);
+  if (document) result.training = read_document(*document, named, findings);
   result.findings = findings.sorted();
   return result;
+}
+
+ReadNamedFile files_beside(const std::string& path) {
+  return [folder = std::filesystem::path(path).parent_path()](const std::string& name) {
+    return read_file((folder / name).string(), kMaxPipelineBytes);
+  };
+}
+
+DatasetDescription description_of(const Training& training) {
+  if (training.data.dataset) return *training.data.dataset;
+  const TrainingPrivacy& privacy = training.privacy;
+  DatasetUnit unit;
+  if (const auto* table = std::get_if<CsvTable>(&training.data.format); table != nullptr && table->schema.person) {
+    unit = {PrivacyUnit::kPerson, table->schema.person->name, table->schema.person->rows_each};
+  }
+  return {.name = privacy.budget,
+          .format = training.data.format,
+          .files = training.data.train,
+          .unit = std::move(unit),
+          .budget = DatasetBudget{privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency}};
 }
 
 bool is_training(std::string_view text) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,42 +14,16 @@
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
 #include "noisefloor/config/finding.h"
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/config/torch_network.h"
+#include "noisefloor/dataset/description.h"
 #include "noisefloor/lanes/layers.h"
 #include "noisefloor/model/augmentation.h"
 #include "noisefloor/sgd/dp_sgd.h"
-#include "noisefloor/table/libsvm.h"
-#include "noisefloor/table/schema.h"
 
 namespace noisefloor {
-
-// Where examples come from. Paths are as they stand in the file; whoever opens them resolves them against its folder.
-struct IdxFiles {
-  std::string images;
-  std::string labels;
-};
-struct TextFile {
-  std::string path;
-};
-using ExampleFiles = std::variant<IdxFiles, TextFile>;
-
-struct IdxFormat {
-  std::int32_t classes = 0;
-};
-struct CsvTable {
-  Schema schema;
-  CsvFormat format;
-};
-// Sequences of length + 1 characters, each a row: all but the first are to be predicted from those before.
-struct TextFormat {
-  std::size_t length = 0;
-  std::optional<std::string> alphabet;  // a public file with its characters; bytes if there is none
-  std::string replacement;              // what stands for other characters; one of the alphabet
-  std::string characters = {};          // of the alphabet: whoever opens its file fills them in
-};
-using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat>;
 
 struct TrainingData {
   DataFormat format;
@@ -57,6 +32,7 @@ struct TrainingData {
   double test_fraction = 0;        // of the training file, where there is no test file
   double validation_fraction = 0;  // declared public
   std::uint64_t split_seed = 0;
+  std::optional<DatasetDescription> dataset = {};  // that the file names instead of describing its data; paths as above
 };
 
 // The network: layers, after a preset was spelled out.
@@ -73,6 +49,7 @@ struct TrainingPrivacy {
   Epsilon epsilon;     // that the budget is made with if there is none of this name
   Delta delta;
   Adjacency adjacency = Adjacency::kAddRemove;
+  PrivacyUnit unit = PrivacyUnit::kRow;  // whose data are protected; with people, batches and delta count people
   // Of a private training exactly one of these; the budget's epsilon if neither is stated.
   std::optional<Epsilon> target_epsilon;            // that noise is calibrated to; at most the budget's
   Delta target_delta;                               // at which that holds; at most the budget's
@@ -135,7 +112,17 @@ struct TrainingText {
   std::vector<Finding> findings;
 };
 
-[[nodiscard]] TrainingText read_training(std::string_view text);
+// The text of a file that a training file names, by its path as it stands there.
+using ReadNamedFile = std::function<Result<std::string>(const std::string& path)>;
+
+// Files beside the one at `path`, as a training file at this path names them.
+[[nodiscard]] ReadNamedFile files_beside(const std::string& path);
+
+// Without `named`, a file that names its dataset is refused.
+[[nodiscard]] TrainingText read_training(std::string_view text, const ReadNamedFile& named = {});
+
+// The dataset that a training learns from: the one that it names, or what it says itself in [data] and [budget].
+[[nodiscard]] DatasetDescription description_of(const Training& training);
 
 // Whether a text is meant as a training file and not as a pipeline: it has a [model].
 [[nodiscard]] bool is_training(std::string_view text);

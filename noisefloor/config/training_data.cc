@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/config/dataset_file.h"
 #include "noisefloor/config/training_sections.h"
 
 namespace noisefloor::internal {
@@ -22,6 +25,9 @@ constexpr Names<DataKind, 4> kFormats{
 constexpr Names<Scaling, 3> kScalings{
     {{"symmetric", Scaling::kSymmetric}, {"unit", Scaling::kUnit}, {"none", Scaling::kNone}}};
 constexpr Names<Unlisted, 2> kUnlisted{{{"zeros", Unlisted::kZeros}, {"other", Unlisted::kOther}}};
+
+constexpr Names<PrivacyUnit, 2> kUnits{{{"row", PrivacyUnit::kRow}, {"person", PrivacyUnit::kPerson}}};
+constexpr std::size_t kMaxRowsPerPerson = std::size_t{1} << 32;
 
 constexpr const char* kPublicBounds = "known without looking at the data";
 
@@ -114,7 +120,25 @@ class DataReader {
  public:
   DataReader(const toml::table& table, Findings& findings) : reader_(table, "[data]", findings), findings_(findings) {}
 
-  DataSection read() {
+  // As a dataset's description has it.
+  DataSection read_dataset() {
+    reader_.choice("format", kFormats, format_);
+    reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
+    section_.kind = format_.value;
+    section_.data.train = read_files("file", "labels", true).value_or(ExampleFiles{});
+    read_format();
+    reader_.elsewhere("train", "a dataset is one file: say file = \"…\"");
+    for (const char* key : {"test", "test_labels", "test_fraction", "validation_fraction", "split_seed"}) {
+      reader_.elsewhere(key, "what is kept for tests stands in [data] of a training file");
+    }
+    reader_.finish();
+    return std::move(section_);
+  }
+
+  DataSection read(const ReadNamedFile& named) {
+    Located<std::string> dataset;
+    reader_.text("dataset", dataset);
+    if (dataset.stated()) return read_named(dataset, named);
     reader_.choice("format", kFormats, format_);
     reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
     section_.kind = format_.value;
@@ -128,6 +152,78 @@ class DataReader {
 
  private:
   using Kinds = std::initializer_list<DataKind>;
+
+  // The data that another file describes; what is kept for tests stands here.
+  DataSection read_named(const Located<std::string>& path, const ReadNamedFile& named) {
+    section_.dataset_place = path.place;
+    for (const char* key :
+         {"format",  "train",     "train_labels", "label",        "target",       "group",
+          "classes", "column",    "separator",    "target_lower", "target_upper", "trim",
+          "missing", "dimension", "lower",        "upper",        "scaling",      "normalise",
+          "length",  "alphabet",  "replacement",  "unit",         "person",       "rows_per_person"}) {
+      reader_.elsewhere(key, "the description that dataset names says so: remove it here");
+    }
+    if (path.has()) read_description(*path, path.place, named);
+    section_.data.test = read_files("test", "test_labels", false);
+    read_split();
+    reader_.finish();
+    return std::move(section_);
+  }
+
+  void read_description(const std::string& path, Place place, const ReadNamedFile& named) {
+    const auto refuse = [&](std::string what, std::string remedy) {
+      reader_.error("dataset_not_readable", place, std::move(what), std::move(remedy));
+    };
+    if (!named)
+      return refuse(fmt::format("the dataset {} is another file, and none can be read here", shown(path)),
+                    "describe the data in [data]");
+    const Result<std::string> text = named(path);
+    if (!text.has_value())
+      return refuse(text.error().message, "give the path of a dataset's description, from this file's folder");
+    DatasetText dataset = noisefloor::read_dataset(text.value());
+    for (const Finding& finding : dataset.findings) {
+      if (finding.severity != Severity::kError) continue;
+      refuse(fmt::format("{}, line {}: {}", shown(path), finding.place.line, finding.message), finding.remedy);
+    }
+    if (!dataset.description) return;
+    take_description(*std::move(dataset.description), path);
+  }
+
+  void take_description(DatasetDescription description, const std::string& path) {
+    const auto from_here = [folder = std::filesystem::path(path).parent_path()](std::string& file) {
+      file = (folder / file).lexically_normal().string();
+    };
+    if (auto* idx = std::get_if<IdxFiles>(&description.files)) {
+      from_here(idx->images);
+      from_here(idx->labels);
+    } else {
+      from_here(std::get<TextFile>(description.files).path);
+    }
+    if (auto* text = std::get_if<TextFormat>(&description.format); text != nullptr && text->alphabet) {
+      from_here(*text->alphabet);
+    }
+    // The alternatives of DataFormat, in their order.
+    constexpr std::array kinds{DataKind::kIdx, DataKind::kCsv, DataKind::kLibsvm, DataKind::kText};
+    format_ = {kinds.at(description.format.index()), section_.dataset_place};
+    section_.kind = format_.value;
+    if (const auto* idx = std::get_if<IdxFormat>(&description.format)) {
+      section_.outputs = static_cast<std::size_t>(idx->classes);
+    } else if (const auto* libsvm = std::get_if<LibsvmOptions>(&description.format)) {
+      section_.outputs = libsvm->classes.size();
+    } else if (const auto* csv = std::get_if<CsvTable>(&description.format)) {
+      const auto* label = std::get_if<LabelColumn>(&csv->schema.outcome);
+      section_.has_target = label == nullptr;
+      section_.outputs = label == nullptr ? 1 : label->classes.size();
+    }
+    section_.data.format = description.format;
+    if (auto* csv = std::get_if<CsvTable>(&section_.data.format);
+        csv != nullptr && description.unit.unit == PrivacyUnit::kPerson) {
+      csv->schema.person = PersonColumn{description.unit.person, description.unit.rows_per_person};
+      section_.unit = PrivacyUnit::kPerson;
+    }
+    section_.data.train = description.files;
+    section_.data.dataset = std::move(description);
+  }
 
   bool takes(std::string_view key, Kinds kinds) {
     return reader_.takes(key, selector("format", kFormats, format_), kinds);
@@ -179,6 +275,7 @@ class DataReader {
   }
 
   void read_format() {
+    read_unit();
     read_outcome_keys();
     const bool csv = format_.value == DataKind::kCsv;
     const bool libsvm = format_.value == DataKind::kLibsvm;
@@ -201,6 +298,25 @@ class DataReader {
       section_.data.format = IdxFormat{static_cast<std::int32_t>(class_count_.value.value_or(0))};
       section_.outputs = class_count_.value;
     }
+  }
+
+  // Whose data are protected.
+  void read_unit() {
+    if (!takes("unit", {DataKind::kCsv})) {
+      for (const char* key : {"person", "rows_per_person"}) (void)takes(key, {DataKind::kCsv});
+      return;
+    }
+    reader_.choice("unit", kUnits, unit_);
+    const auto unit = selector("unit", kUnits, unit_, std::optional(PrivacyUnit::kRow));
+    if (reader_.takes("person", unit, {PrivacyUnit::kPerson})) reader_.text("person", person_);
+    if (reader_.takes("rows_per_person", unit, {PrivacyUnit::kPerson})) {
+      reader_.size("rows_per_person", 1, kMaxRowsPerPerson, rows_per_person_);
+    }
+    if (unit.value != PrivacyUnit::kPerson) return;
+    reader_.require("person", person_, "add person = \"…\", the column that says whose row it is");
+    reader_.require("rows_per_person", rows_per_person_,
+                    "add rows_per_person = …, how many rows of one person take part in a step at most");
+    section_.unit = PrivacyUnit::kPerson;
   }
 
   // What is to be predicted.
@@ -259,6 +375,15 @@ class DataReader {
       if (outcome->has()) expect_new(**outcome, outcome->place);
     }
     table.schema.group = group_.value;
+    if (person_.has()) {
+      if (names.count(*person_) > 0) {
+        reader_.error(
+            "duplicate_name", person_.place,
+            fmt::format("column {} says whose row it is, and is to be learnt from or predicted too", shown(*person_)),
+            "an id is nothing to learn from: remove its [[data.column]]");
+      }
+      table.schema.person = PersonColumn{*person_, rows_per_person_.value.value_or(1)};
+    }
     read_outcome(table.schema);
     if (!has_errors(findings_.list())) {
       if (const auto checked = check_schema(table.schema); !checked.has_value()) {
@@ -352,6 +477,9 @@ class DataReader {
   Located<std::vector<std::string>> classes_;
   Located<std::string> label_;
   Located<std::string> group_;
+  Located<PrivacyUnit> unit_;
+  Located<std::string> person_;
+  Located<std::size_t> rows_per_person_;
   Located<std::string> target_;
   Located<double> target_lower_;
   Located<double> target_upper_;
@@ -371,8 +499,12 @@ class DataReader {
 
 }  // namespace
 
-DataSection read_data_section(const toml::table& table, Findings& findings) {
-  return DataReader(table, findings).read();
+DataSection read_data_section(const toml::table& table, const ReadNamedFile& named, Findings& findings) {
+  return DataReader(table, findings).read(named);
+}
+
+DataSection read_dataset_section(const toml::table& table, Findings& findings) {
+  return DataReader(table, findings).read_dataset();
 }
 
 }  // namespace noisefloor::internal

@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "noisefloor/accounting/rule.h"
 #include "noisefloor/config/toml_reader.h"
 #include "noisefloor/config/training.h"
 
@@ -18,11 +21,34 @@ enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm, kText };
 struct DataSection {
   TrainingData data;
   std::optional<DataKind> kind;
+  PrivacyUnit unit = PrivacyUnit::kRow;
   bool has_target = false;             // a number is to be predicted
+  Place dataset_place = {};            // where its dataset is named
   std::optional<std::size_t> outputs;  // of a model for it: the number of classes, or 1 for a target
 };
 
-[[nodiscard]] DataSection read_data_section(const toml::table& table, Findings& findings);
+// [data] of a training file, which describes the data or names their description.
+[[nodiscard]] DataSection read_data_section(const toml::table& table, const ReadNamedFile& named, Findings& findings);
+// [data] of a dataset's description: one file, and no parts of it.
+[[nodiscard]] DataSection read_dataset_section(const toml::table& table, Findings& findings);
+
+// [budget]: what all uses of the data may cost together.
+struct BudgetKeys {
+  Located<std::string> name;
+  Located<Epsilon> epsilon;
+  Located<Delta> delta;
+  Located<Adjacency> adjacency;
+  Located<Rule> rule;  // of a dataset's description
+
+  // Nothing if it is stated and cannot be read.
+  [[nodiscard]] std::optional<Adjacency> neighbours() const {
+    return adjacency.stated() ? adjacency.value : Adjacency::kAddRemove;
+  }
+};
+enum class BudgetOf : std::uint8_t { kTraining, kDataset };
+[[nodiscard]] BudgetKeys read_budget_section(const toml::table& table, BudgetOf owner, Findings& findings);
+// The budget of the dataset that [data] names. Requires that it has one.
+[[nodiscard]] BudgetKeys budget_of(const DataSection& data);
 
 enum class ModelKind : std::uint8_t {
   kLogistic,

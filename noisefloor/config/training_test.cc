@@ -610,6 +610,41 @@ TEST(TrainingErrors, PlacesAreThoseOfValuesOrKeys) {
   EXPECT_EQ(place(replaced(csv, "upper = 100", "")), (Place{17, 1})) << "of the section in which a key is missing";
 }
 
+const std::string kByPerson = "unit = \"person\"\nperson = \"patient\"\nrows_per_person = 4\n";
+
+std::string by_person(const std::string& keys) {
+  return replaced(kTop + kTable + kMlp + kTraining, "label = \"income\"\n", keys + "label = \"income\"\n");
+}
+
+TEST(Training, PeopleAreTheUnitIfTheFileSaysSo) {
+  const Training training = *read_training(by_person(kByPerson)).training;
+  EXPECT_EQ(training.privacy.unit, PrivacyUnit::kPerson);
+  const Schema& schema = std::get<CsvTable>(training.data.format).schema;
+  ASSERT_TRUE(schema.person.has_value());
+  EXPECT_EQ(schema.person->name, "patient");
+  EXPECT_EQ(schema.person->rows_each, 4U);
+  for (const char* rows : {"", "unit = \"row\"\n"}) {
+    const Training by_row = *read_training(by_person(rows)).training;
+    EXPECT_EQ(by_row.privacy.unit, PrivacyUnit::kRow);
+    EXPECT_FALSE(std::get<CsvTable>(by_row.data.format).schema.person.has_value());
+  }
+}
+
+TEST(TrainingErrors, OfTheUnit) {
+  expect_error(by_person("unit = \"person\"\nrows_per_person = 4\n"), "key_missing", "[data]", "person", "whose row");
+  expect_error(by_person("unit = \"person\"\nperson = \"patient\"\n"), "key_missing", "[data]", "rows_per_person",
+               "add rows_per_person");
+  expect_error(by_person("person = \"patient\"\n"), "key_not_used", "person = ", "person", "");
+  expect_error(by_person("unit = \"row\"\nrows_per_person = 4\n"), "key_not_used", "rows_per_person", "rows_per_person",
+               "");
+  expect_error(by_person("unit = \"people\"\n"), "unknown_value", "\"people\"", "unit", "");
+  expect_error(replaced(by_person(kByPerson), "rows_per_person = 4", "rows_per_person = 0"), "out_of_range", "0\nlabel",
+               "rows_per_person", "");
+  expect_error(replaced(by_person(kByPerson), "\"patient\"", "\"age\""), "duplicate_name", "\"age\"", "whose row",
+               "[[data.column]]");
+  expect_error(training("classes = 10", "classes = 10\nunit = \"person\""), "key_not_used", "unit", "unit", "");
+}
+
 TEST(TrainingErrors, UnknownKeys) {
   expect_error(and_training("leraning_rate = 1"), "unknown_key", "leraning_rate", "leraning_rate", "'learning_rate'");
   expect_error(training("[budget]\n", "[budget]\nunit = \"row\"\n"), "unknown_key", "unit", "[budget]", "there are");

@@ -21,7 +21,7 @@ inline constexpr Nonce kZeroNonce{};
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::uint8_t, kTagBytes>;
 
-// kTagBytes longer than the message.
+// The result is kTagBytes longer than the message.
 [[nodiscard]] std::vector<std::uint8_t> seal(const Secret32& key, Bytes context, Bytes message,
                                              const Nonce& nonce = kZeroNonce);
 // Writes the message, sealed.size() − kTagBytes long (checked), into `message`; false if it is not authentic.

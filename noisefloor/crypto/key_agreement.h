@@ -1,7 +1,7 @@
 // X25519 key agreement (RFC 7748), through libsodium.
 //
-// Guarantee:     both holders compute the same 32 bytes, and no one else does. They are not uniform: derive keys from them
-//                (hkdf.h). A public key of small order, with which everyone would know the result, is refused.
+// Guarantee:     both holders compute the same 32 bytes, and no one else does. They are not uniform: derive keys from
+//                them (hkdf.h). A public key of small order, with which everyone would know the result, is refused.
 // Requires:      32 uniform bytes as a private key.
 // Thread safety: const members may be called from several threads.
 #pragma once

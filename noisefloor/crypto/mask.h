@@ -1,11 +1,12 @@
 // Masks: long uniform vectors from short seeds, added straight into an accumulator of 16-, 32- or 64-bit lanes.
 //
-// A mask is the keystream of AES-128 in counter mode (SP 800-38A), read as little-endian lanes. Key and nonce come from the
-// seed; block i encrypts nonce ‖ i, with i in four bytes, big-endian. Sums are modulo 2^lane, so that they are right modulo
-// every smaller power of two as well.
+// A mask is the keystream of AES-128 in counter mode (SP 800-38A), read as little-endian lanes. Key and nonce come from
+// the seed; block i encrypts nonce ‖ i, with i in four bytes, big-endian. Sums are modulo 2^lane, so that they are
+// right modulo every smaller power of two as well.
 //
-// Guarantee:     a mask is indistinguishable from uniform lanes without its seed, given that AES-128 is a good cipher. Nonces
-//                are part of the seed, so that an attack on many masks at once gains nothing. All paths give the same bits.
+// Guarantee:     a mask is indistinguishable from uniform lanes without its seed, given that AES-128 is a good cipher.
+//                Nonces are part of the seed, so that an attack on many masks at once gains nothing. All paths give the
+//                same bits.
 // Requires:      a seed is used for one mask only; at most 2^32 blocks, i.e. 64 GiB (checked); whole lanes (checked).
 // Cost:          accumulators go through the cache once, in tiles, for all masks that are given together.
 // Thread safety: pure functions.
@@ -37,7 +38,7 @@ enum class MaskPath : std::uint8_t { kPortable, kAesNi, kVaes256, kVaes512 };
 
 // accumulator ± every mask.
 void apply_masks(std::span<const Mask> masks, LaneBits lanes, std::span<std::uint8_t> accumulator);
-// The same on one path, which is supported (checked).
+// The same on a given path. Requires: is_supported(path) (checked).
 void apply_masks(std::span<const Mask> masks, LaneBits lanes, std::span<std::uint8_t> accumulator, MaskPath path);
 
 }  // namespace noisefloor

@@ -19,7 +19,7 @@ struct Keystream {
   std::uint32_t first_block;
 };
 
-// Adds to, or takes from, the lanes of `blocks` blocks.
+// Adds the keystream to the lanes of `blocks` blocks, or subtracts it.
 using AddKeystream = void (*)(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks);
 
 struct MaskKernels {

@@ -11,7 +11,8 @@ namespace noisefloor::internal {
 
 // NOLINTBEGIN(modernize-avoid-c-arrays, modernize-loop-convert): arrays of vectors that compilers keep in registers.
 
-// Isa: a vector type V of kBlocks blocks, and the operations below on it. It is local to its file, and so is what is made of it here.
+// Isa: a vector type V of kBlocks blocks, and the operations below on it. It is local to its file, and so are the
+// instances that are made from it here.
 template <class Isa>
 struct MaskLoops {
   using V = typename Isa::V;

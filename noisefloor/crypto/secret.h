@@ -1,6 +1,7 @@
-// Bytes that no one else may see: wiped when they go.
+// Bytes that no one else may see. They are wiped when they are no longer needed.
 //
-// Guarantee:     a Secret's memory is overwritten when it is destroyed, assigned to, or moved from; it is copied by clone() only.
+// Guarantee:     a Secret's memory is overwritten when it is destroyed, assigned to, or moved from; it is copied by
+//                clone() only.
 // Thread safety: that of an array.
 #pragma once
 
@@ -13,10 +14,10 @@ namespace noisefloor {
 
 using Bytes = std::span<const std::uint8_t>;
 
-// Overwrites by zeros, and no optimisation takes that away.
+// Overwrites the bytes with zeros, in a way that no optimisation removes.
 void wipe(std::span<std::uint8_t> bytes);
 
-// In a time that depends on the sizes only.
+// Compares in a time that depends on the sizes only.
 [[nodiscard]] bool equal_in_constant_time(Bytes a, Bytes b);
 
 template <std::size_t N>

@@ -15,7 +15,7 @@ bool all_zero(Bytes bytes) {
 
 TEST(Secret, IsNotCopiedByMistake) { static_assert(!std::copyable<Secret32> && std::movable<Secret32>); }
 
-TEST(Secret, IsWipedWhenItGoes) {
+TEST(Secret, IsWipedWhenDestroyed) {
   alignas(Secret32) std::array<std::uint8_t, sizeof(Secret32)> memory;
   auto* secret = new (memory.data()) Secret32;
   std::fill(secret->bytes().begin(), secret->bytes().end(), std::uint8_t{7});
@@ -24,7 +24,7 @@ TEST(Secret, IsWipedWhenItGoes) {
   EXPECT_TRUE(all_zero(memory));
 }
 
-TEST(Secret, IsWipedWhenItIsMoved) {
+TEST(Secret, IsWipedWhenMoved) {
   Secret32 a;
   std::fill(a.bytes().begin(), a.bytes().end(), std::uint8_t{7});
   Secret32 b = std::move(a);

@@ -1,8 +1,9 @@
 // Shamir's secret sharing of 32 bytes, over the field of 2^61 − 1 elements.
 //
-// Guarantee:     fewer than `threshold` shares are independent of the secret; `threshold` of them give it back. A share that
-//                was changed gives another secret, or none: check what comes back.
-// Requires:      1 ≤ threshold ≤ number of shares; distinct points from 1 to kMaxPoint; uniform bytes for the polynomials.
+// Guarantee:     fewer than `threshold` shares are independent of the secret; `threshold` of them give it back. A share
+//                that was changed gives another secret, or none: check what comes back.
+// Requires:      1 ≤ threshold ≤ number of shares; distinct points from 1 to kMaxPoint; uniform bytes for the
+//                polynomials.
 // Timing:        independent of secret and shares.
 // Thread safety: pure functions.
 //

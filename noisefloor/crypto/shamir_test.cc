@@ -131,7 +131,7 @@ TEST(Shamir, LimitsAreChecked) {
   }
 }
 
-TEST(Shamir, AnyPointsWillDo) {
+TEST(Shamir, AnyDistinctPointsWork) {
   const Secret32 secret = some_secret(6);
   const std::vector<std::uint32_t> points = {kMaxPoint, 17, 1, 4096};
   const auto shares = share_secret(secret, 3, points, replay(1)).value();

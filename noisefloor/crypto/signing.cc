@@ -13,6 +13,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/crypto/hkdf.h"
 #include "noisefloor/crypto/sodium_init.h"
 
 namespace noisefloor {
@@ -122,6 +123,12 @@ PublicKey SigningKey::public_key() const {
   PublicKey key;
   NF_CHECK(crypto_sign_ed25519_sk_to_pk(key.data(), secret_->bytes.data()) == 0, "every key has a public one");
   return key;
+}
+
+Secret32 SigningKey::derive(std::string_view purpose) const {
+  constexpr std::string_view salt = "noisefloor signing key: derived keys v1";
+  return noisefloor::derive<32>(std::span(secret_->bytes).first(kSeedBytes), {data_of(salt), salt.size()},
+                                {data_of(purpose), purpose.size()});
 }
 
 bool verify_signature(const PublicKey& key, std::string_view message, const Signature& signature) {

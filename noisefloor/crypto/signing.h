@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/crypto/secret.h"
 
 namespace noisefloor {
 
@@ -38,6 +39,9 @@ class SigningKey {
 
   [[nodiscard]] Signature sign(std::string_view message) const;
   [[nodiscard]] PublicKey public_key() const;
+  // A secret key for another use. Keys for different purposes are independent of each other and of all signatures, to
+  // everyone who does not hold this key.
+  [[nodiscard]] noisefloor::Secret32 derive(std::string_view purpose) const;
 
  private:
   struct Secret;

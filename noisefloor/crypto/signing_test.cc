@@ -74,5 +74,18 @@ TEST(Signing, BadKeyFilesAreRefused) {
   EXPECT_NE(read.error().message.find("chmod 600"), std::string::npos);
 }
 
+// The value is by Python's hmac: a ledger must find the rows again that an earlier version has seen.
+TEST(Signing, DerivedKeysStayWhatTheyWere) {
+  const SigningKey key = SigningKey::from_seed({1, 2, 3});
+  EXPECT_EQ(to_hex(key.derive("rows").bytes()), "fe0bd6a7c56c092017ef56d6a2cbb127eac0efbc445bfa817b4297b8c8ff7c05");
+}
+
+TEST(Signing, DerivedKeysDifferByPurposeAndByKey) {
+  const SigningKey key = SigningKey::from_seed({1, 2, 3});
+  const SigningKey other = SigningKey::from_seed({1, 2, 4});
+  EXPECT_NE(to_hex(key.derive("rows").bytes()), to_hex(key.derive("sketches").bytes()));
+  EXPECT_NE(to_hex(key.derive("rows").bytes()), to_hex(other.derive("rows").bytes()));
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -110,7 +110,7 @@ TEST_F(AsynchronousTest, TheSameSeedsGiveTheSameModel) {
   EXPECT_NE(run(1), run(2));
 }
 
-TEST_F(AsynchronousTest, WhatCannotBe) {
+TEST_F(AsynchronousTest, RefusesImpossibleRuns) {
   std::vector<DpSgd> none;
   expect_invalid(train_asynchronously(none, random_, {.rounds = 1}).error(), "no client");
   std::vector<DpSgd> all = clients();

@@ -12,7 +12,7 @@
 
 namespace noisefloor::lanes {
 
-// No instruction set has more.
+// No instruction set has more lanes.
 inline constexpr std::size_t kMostLanes = 16;
 
 // The instruction sets that the loops are compiled for.
@@ -84,8 +84,8 @@ struct Kernels {
   void (*add_products)(const float* first, const float* second, std::size_t count, float* sums);
   // into[i, lane] += factors[lane] · values[i, lane]; a factor of 0 adds nothing, whatever the value.
   void (*add_scaled)(const float* values, const float* factors, std::size_t count, float* into);
-  // The same in whole steps: steps = factors[lane] · values[i, lane] · per_unit, rounded to nearest; below 2^51 of them.
-  // squares[lane] += Σ_i steps², and sums[i] += Σ_lane steps, which is exact.
+  // The same in whole steps: steps = factors[lane] · values[i, lane] · per_unit, rounded to nearest; below 2^51 of
+  // them. squares[lane] += Σ_i steps², and sums[i] += Σ_lane steps, which is exact.
   void (*add_squared_steps)(const float* values, const float* factors, std::size_t count, double per_unit,
                             double* squares);
   void (*add_steps)(const float* values, const float* factors, std::size_t count, double per_unit, std::int64_t* sums);

@@ -11,8 +11,8 @@ namespace noisefloor::lanes {
 
 // NOLINTBEGIN(modernize-avoid-c-arrays): arrays of vectors that compilers keep in registers.
 
-// Set: Floats and Integers, vectors of equally many of them; Unaligned, a vector of floats anywhere; HalfFloats and Doubles,
-// vectors of half as many.
+// Set: Floats and Integers, vectors of equally many of them; Unaligned, a vector of floats anywhere; HalfFloats and
+// Doubles, vectors of half as many.
 template <class Set>
 class Loops {
   using V = typename Set::Floats;
@@ -25,7 +25,8 @@ class Loops {
   [[gnu::always_inline]] static V all(float value) { return value - V{}; }
   [[gnu::always_inline]] static V select(I mask, V yes, V no) { return mask ? yes : no; }
 
-  // e^x - 1 in two parts, (power - 1) + power · part: r = x - n ln 2 is at most ln 2 / 2, where the series ends below 1e-8.
+  // e^x - 1 in two parts, (power - 1) + power · part: r = x - n ln 2 is at most ln 2 / 2, where the series ends below
+  // 1e-8.
   struct Exponential {
     V power;
     V part;

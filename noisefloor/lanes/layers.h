@@ -50,8 +50,8 @@ struct Activate {
   Activation function = Activation::kRelu;
 };
 
-// To mean 0 and variance 1 within each of `groups` groups of channels of one example. With one scale and shift for each
-// channel (group norm), or for each feature (layer norm).
+// Brings each of `groups` groups of channels of one example to mean 0 and variance 1, then applies one scale and shift
+// for each channel (group norm) or for each feature (layer norm).
 struct Normalize {
   std::size_t groups = 1;
   bool per_feature = false;
@@ -59,12 +59,12 @@ struct Normalize {
   float epsilon = 1e-5F;
 };
 
-// Each feature is kept with probability 1 - rate, and divided by it; while training only.
+// While training, each feature is kept with probability 1 - rate and divided by that; otherwise it stays as it is.
 struct Dropout {
   float rate = 0.5F;
 };
 
-// All features as channels, as a Linear layer takes them.
+// Turns all features into channels, as a Linear layer takes them.
 struct Flatten {};
 
 using Layer = std::variant<Linear, Conv2d, Pool, Activate, Normalize, Dropout, Flatten>;

@@ -14,7 +14,7 @@ namespace noisefloor::lanes {
 
 class Team {
  public:
-  // Of at least one, the caller's own thread.
+  // A team has at least one member, the caller's own thread.
   explicit Team(std::size_t size);
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;

@@ -374,33 +374,78 @@ void Worker::linear_norms(const Operation& operation, float* squared_norms) cons
   }
 }
 
-void Worker::add_rows(const Operation& operation, const float* factors) {
-  if (!std::holds_alternative<Linear>(operation.layer)) return;
-  Rows& rows = rows_[static_cast<std::size_t>(&operation - program_->operations().data())];
+void Worker::put_row(const Operation& operation, Rows& rows, std::size_t copy, std::size_t lane, float factor) const {
   const std::size_t inputs = program_->tensors()[operation.in].shape.size();
   const std::size_t outputs = program_->tensors()[operation.out].shape.size();
   const std::size_t copies = program_->copies();
-  const float* factor = factors + *operation.group * lanes_;
   const float* in = value(operation.in);
   const float* out = gradient(operation.out);
-  for (std::size_t copy = 0; copy < copies; ++copy) {
+  float* row = rows.inputs.data() + rows.count * inputs;
+  for (std::size_t i = 0; i < inputs; ++i) row[i] = in[(i * copies + copy) * lanes_ + lane];
+  row = rows.gradients.data() + rows.count * outputs;
+  for (std::size_t o = 0; o < outputs; ++o) row[o] = factor * out[(o * copies + copy) * lanes_ + lane];
+  ++rows.count;
+}
+
+void Worker::add_rows(const Operation& operation, const float* factors) {
+  if (!std::holds_alternative<Linear>(operation.layer)) return;
+  Rows& rows = rows_[static_cast<std::size_t>(&operation - program_->operations().data())];
+  const float* factor = factors + *operation.group * lanes_;
+  for (std::size_t copy = 0; copy < program_->copies(); ++copy) {
     for (std::size_t lane = 0; lane < lanes_; ++lane) {
       if (factor[lane] == 0.0F) continue;
-      if (rows.count == kRows) flush(operation, rows);
-      float* row = rows.inputs.data() + rows.count * inputs;
-      for (std::size_t i = 0; i < inputs; ++i) row[i] = in[(i * copies + copy) * lanes_ + lane];
-      row = rows.gradients.data() + rows.count * outputs;
-      for (std::size_t o = 0; o < outputs; ++o) row[o] = factor[lane] * out[(o * copies + copy) * lanes_ + lane];
-      ++rows.count;
+      if (rows.count == kRows) flush(operation, rows, rows.sum.data());
+      put_row(operation, rows, copy, lane, factor[lane]);
     }
   }
 }
 
-void Worker::flush(const Operation& operation, Rows& rows) {
+void Worker::flush(const Operation& operation, Rows& rows, float* sum) const {
   const std::size_t inputs = program_->tensors()[operation.in].shape.size();
   const std::size_t outputs = program_->tensors()[operation.out].shape.size();
-  kernels_->sum_of_products(rows.gradients.data(), outputs, rows.inputs.data(), inputs, rows.count, rows.sum.data());
+  kernels_->sum_of_products(rows.gradients.data(), outputs, rows.inputs.data(), inputs, rows.count, sum);
   rows.count = 0;
+}
+
+void Worker::add_to(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+                    const RandomWords& random, std::span<const Stretch> stretches) {
+  expect_block(block, {});
+  for (const Stretch& stretch : stretches) {
+    NF_CHECK(stretch.first <= stretch.last && stretch.last <= block.examples.size(), "examples of the block");
+    NF_CHECK(stretch.sum.size() == program_->parameters(), "one number for each parameter");
+  }
+  load(block.examples);
+  forward(weights, parameters, &random);
+  seed_gradient(block, {});
+  float* own = memory_.get();
+  std::fill_n(own, program_->own_size(), 0.0F);
+  backward(weights, parameters, own);
+  for (const Operation& operation : program_->operations()) {
+    if (!operation.group) continue;
+    const std::size_t count = operation.own_weights() + operation.bias_count;
+    const std::size_t first = operation.bias - operation.own_weights();
+    const float* values = own + operation.own;
+    for (std::size_t i = 0; i < count; ++i, values += lanes_) {
+      for (const Stretch& stretch : stretches) {
+        float sum = 0.0F;
+        for (std::size_t lane = stretch.first; lane < stretch.last; ++lane) sum += values[lane];
+        stretch.sum[first + i] += sum;
+      }
+    }
+    if (!std::holds_alternative<Linear>(operation.layer)) continue;
+    Rows& rows = rows_[static_cast<std::size_t>(&operation - program_->operations().data())];
+    if (rows.count > 0) flush(operation, rows, rows.sum.data());  // what add() put there
+    for (const Stretch& stretch : stretches) {
+      float* sum = stretch.sum.data() + operation.weights;
+      for (std::size_t copy = 0; copy < program_->copies(); ++copy) {
+        for (std::size_t lane = stretch.first; lane < stretch.last; ++lane) {
+          if (rows.count == kRows) flush(operation, rows, sum);
+          put_row(operation, rows, copy, lane, 1.0F);
+        }
+      }
+      flush(operation, rows, sum);
+    }
+  }
 }
 
 void Worker::drain(std::span<float> gradient) {
@@ -409,7 +454,7 @@ void Worker::drain(std::span<float> gradient) {
     const Operation& operation = program_->operations()[i];
     if (!operation.group) continue;
     if (std::holds_alternative<Linear>(operation.layer)) {
-      flush(operation, rows_[i]);
+      flush(operation, rows_[i], rows_[i].sum.data());
       for (std::size_t w = 0; w < operation.weight_count; ++w) gradient[operation.weights + w] += rows_[i].sum[w];
       std::fill(rows_[i].sum.begin(), rows_[i].sum.end(), 0.0F);
     }

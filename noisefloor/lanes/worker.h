@@ -39,6 +39,13 @@ struct StepGrid {
   double bound = 0;  // an example whose rounded gradient has more steps than this (L2) is left out; below 2^51
 };
 
+// Neighbouring examples first … last − 1 of a block, and where their gradients are added up: a number for each parameter.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  std::span<float> sum;
+};
+
 class Worker {
  public:
   explicit Worker(const Program& program);
@@ -52,6 +59,11 @@ class Worker {
   // steps, exactly. What an example adds does not depend on others. Requires: |sums| below 2^62.
   void add_on_grid(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
                    const Weigh& weigh, const RandomWords& random, const StepGrid& grid, std::span<std::int64_t> sums);
+
+  // Adds the gradients of a block, without weights, to the sums of its stretches. What is added to one does not depend on
+  // examples outside of it, even if their gradients are not finite.
+  void add_to(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
+              const RandomWords& random, std::span<const Stretch> stretches);
 
   // gradient += what add() added since the last drain.
   void drain(std::span<float> gradient);
@@ -106,7 +118,10 @@ class Worker {
   void flatten(const Operation& operation, bool back);
   void linear_norms(const Operation& operation, float* squared_norms) const;
   void add_rows(const Operation& operation, const float* factors);
-  void flush(const Operation& operation, Rows& rows);
+  // One more row for a Linear layer: the inputs of a lane, and its outputs' gradients times a factor.
+  void put_row(const Operation& operation, Rows& rows, std::size_t copy, std::size_t lane, float factor) const;
+  // The products of the rows that were put, added to `sum`, which has a place for each weight.
+  void flush(const Operation& operation, Rows& rows, float* sum) const;
 
   float* value(std::size_t tensor) const { return memory_.get() + program_->tensors()[tensor].value; }
   float* gradient(std::size_t tensor) const { return memory_.get() + program_->tensors()[tensor].gradient; }

@@ -135,6 +135,27 @@ void write(Writer& out, const AdoptEntry& e) {
   out.text(R"(,"reason":)", e.reason);
 }
 
+void write(Writer& out, const DatasetEntry& e) {
+  out.text(R"(,"entry":"dataset","name":)", e.name);
+  out.bytes(R"(,"description":)", e.description);
+  if (!e.budget.empty()) out.text(R"(,"budget":)", e.budget);
+  if (!e.same_as.empty()) out.text(R"(,"same_as":)", e.same_as);
+  out.bytes(R"(,"fingerprint":)", e.fingerprint);
+  out.bytes(R"(,"sketch":)", e.sketch);
+}
+
+void write(Writer& out, const ContentEntry& e) {
+  out.text(R"(,"entry":"content","dataset":)", e.dataset);
+  out.bytes(R"(,"description":)", e.description);
+  out.bytes(R"(,"fingerprint":)", e.fingerprint);
+  out.bytes(R"(,"sketch":)", e.sketch);
+}
+
+void write(Writer& out, const RetireEntry& e) {
+  out.text(R"(,"entry":"retire","dataset":)", e.dataset);
+  out.text(R"(,"reason":)", e.reason);
+}
+
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
 // A value of a quantity's type, or a failed reader.
@@ -143,6 +164,14 @@ std::optional<T> checked(CanonicalReader& in, Result<T> made) {
   if (made.has_value()) return std::move(made).value();
   in.fail();
   return std::nullopt;
+}
+
+// A field that is left out where it is empty.
+std::string optional_text(CanonicalReader& in, std::string_view field) {
+  if (!in.maybe(field)) return {};
+  std::string text = in.string();
+  if (text.empty()) in.fail();
+  return text;
 }
 
 Charge read_charge(CanonicalReader& in) {
@@ -232,12 +261,6 @@ std::optional<EntryBody> read_budget(CanonicalReader& in) {
 
 std::optional<EntryBody> read_reserve(CanonicalReader& in) {
   ReserveEntry e{};
-  const auto optional_text = [&](std::string_view field) {
-    if (!in.maybe(field)) return std::string();
-    std::string text = in.string();
-    if (text.empty()) in.fail();
-    return text;
-  };
   in.literal(R"("reserve","budget":)");
   e.budget = in.string();
   in.literal(R"(,"key":)");
@@ -246,14 +269,14 @@ std::optional<EntryBody> read_reserve(CanonicalReader& in) {
   e.request = in.bytes<kDigestBytes>();
   in.literal(R"(,"event":)");
   e.event = in.object();
-  e.item = optional_text(R"(,"item":)");
+  e.item = optional_text(in, R"(,"item":)");
   if (in.maybe(R"(,"delta":)")) e.delta = in.number();
   in.literal(R"(,"charge":)");
   e.charge = read_charge(in);
   in.literal(R"(,"abort_lock":)");
   e.abort_lock = in.bytes<kDigestBytes>();
-  e.note.pipeline = optional_text(R"(,"pipeline":)");
-  e.note.purpose = optional_text(R"(,"purpose":)");
+  e.note.pipeline = optional_text(in, R"(,"pipeline":)");
+  e.note.purpose = optional_text(in, R"(,"purpose":)");
   if (in.maybe(R"(,"techniques":)")) {
     in.list([&] { e.note.techniques.push_back(in.string()); });
     if (e.note.techniques.empty()) in.fail();
@@ -286,6 +309,43 @@ std::optional<EntryBody> read_adopt(CanonicalReader& in) {
   AdoptEntry e{};
   in.literal(R"("adopt","epoch":)");
   e.epoch = in.count();
+  in.literal(R"(,"reason":)");
+  e.reason = in.string();
+  return e;
+}
+
+std::optional<EntryBody> read_dataset(CanonicalReader& in) {
+  DatasetEntry e{};
+  in.literal(R"("dataset","name":)");
+  e.name = in.string();
+  in.literal(R"(,"description":)");
+  e.description = in.bytes<kDigestBytes>();
+  e.budget = optional_text(in, R"(,"budget":)");
+  e.same_as = optional_text(in, R"(,"same_as":)");
+  in.literal(R"(,"fingerprint":)");
+  e.fingerprint = in.bytes<kDigestBytes>();
+  in.literal(R"(,"sketch":)");
+  e.sketch = in.bytes<kDigestBytes>();
+  return e;
+}
+
+std::optional<EntryBody> read_content(CanonicalReader& in) {
+  ContentEntry e{};
+  in.literal(R"("content","dataset":)");
+  e.dataset = in.string();
+  in.literal(R"(,"description":)");
+  e.description = in.bytes<kDigestBytes>();
+  in.literal(R"(,"fingerprint":)");
+  e.fingerprint = in.bytes<kDigestBytes>();
+  in.literal(R"(,"sketch":)");
+  e.sketch = in.bytes<kDigestBytes>();
+  return e;
+}
+
+std::optional<EntryBody> read_retire(CanonicalReader& in) {
+  RetireEntry e{};
+  in.literal(R"("retire","dataset":)");
+  e.dataset = in.string();
   in.literal(R"(,"reason":)");
   e.reason = in.string();
   return e;
@@ -332,6 +392,12 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_genesis(in);
   } else if (kind_is("adopt")) {
     body = read_adopt(in);
+  } else if (kind_is("dataset")) {
+    body = read_dataset(in);
+  } else if (kind_is("content")) {
+    body = read_content(in);
+  } else if (kind_is("retire")) {
+    body = read_retire(in);
   }
   in.literal("}");
   if (!body || !in.done()) {

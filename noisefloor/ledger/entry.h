@@ -73,7 +73,32 @@ struct AdoptEntry {
   std::string reason;
 };
 
-using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry>;
+// A dataset that the ledger knows from here on.
+struct DatasetEntry {
+  std::string name;
+  Digest description;
+  std::string budget;   // that every use of the rows spends from; empty: the rows are public
+  std::string same_as;  // the dataset whose rows and budget it shares, or empty
+  Digest fingerprint;   // keyed, of all rows
+  Digest sketch;        // of the sealed bytes that the store keeps for this entry
+};
+
+// A dataset was used with other rows than before.
+struct ContentEntry {
+  std::string dataset;
+  Digest description;
+  Digest fingerprint;
+  Digest sketch;
+};
+
+// A dataset whose budget allows nothing more, by decision of its owner.
+struct RetireEntry {
+  std::string dataset;
+  std::string reason;
+};
+
+using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry,
+                               DatasetEntry, ContentEntry, RetireEntry>;
 
 struct Entry {
   std::uint64_t sequence;  // 0, 1, 2, …

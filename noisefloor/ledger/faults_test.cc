@@ -285,7 +285,7 @@ TEST_F(FaultsTest, MissingAndForeignFiles) {
   expect_refused(ErrorCode::kVerificationFailed, "not a ledger");
   std::filesystem::remove(path());
   std::filesystem::rename(path() + ".away", path());
-  execute("PRAGMA user_version = 2");
+  execute("PRAGMA user_version = 3");
   expect_refused(ErrorCode::kVerificationFailed, "use a newer one");
   execute("PRAGMA user_version = 1");
   expect_good(spend(*value_of(open()), "again"));

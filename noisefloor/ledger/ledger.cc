@@ -18,6 +18,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/ledger/batch.h"
 #include "noisefloor/ledger/file_lock.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/what_fits.h"
@@ -117,62 +118,6 @@ void Reservation::begin() {
 
 // --- Transactions ----------------------------------------------------------------------------------------------------
 
-// What the writers of one transaction add to the ledger.
-class Ledger::Batch {
- public:
-  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time)
-      : ledger_(ledger), transaction_(transaction), time_(time) {}
-
-  [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
-  [[nodiscard]] bool is_empty() const { return staged_.empty(); }
-
-  // The entry's sequence, or the rule that it breaks.
-  [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
-    const Entry entry{state().next_sequence(), time_, std::move(body)};
-    NF_TRY_VOID(ledger_.state_.apply(entry));
-    std::string text = to_json(entry);
-    ledger_.hash_ = chain_hash(ledger_.hash_, text);
-    staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
-    return entry.sequence;
-  }
-  void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace(reservation, answer); }
-
-  // What was released for a reservation, by the entry that committed it: in this transaction or before.
-  [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
-    const bool staged = !staged_.empty() && commit_sequence >= staged_.front().sequence;
-    NF_TRY(const std::optional<StoredEntry> stored,
-           staged ? std::optional(staged_[commit_sequence - staged_.front().sequence])
-                  : transaction_.entry(commit_sequence));
-    if (stored) {
-      NF_TRY(const Entry entry, parse_entry(stored->text));
-      if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) return commit->release;
-    }
-    return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
-  }
-  [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
-    if (const auto place = answers_.find(reservation); place != answers_.end()) return std::optional(place->second);
-    return transaction_.answer(reservation);
-  }
-
-  // Writes everything and makes it durable.
-  [[nodiscard]] Result<Head> commit() {
-    for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
-    for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
-    const Head head = sign_head(*ledger_.key_, state().genesis().ledger, state().epoch(), staged_.back().sequence,
-                                staged_.back().hash);
-    NF_TRY_VOID(transaction_.set_head(head));
-    NF_TRY_VOID(transaction_.commit());
-    return head;
-  }
-
- private:
-  Ledger& ledger_;
-  LedgerTransaction& transaction_;
-  TimeMs time_;
-  std::vector<StoredEntry> staged_;
-  std::map<std::uint64_t, std::string> answers_;
-};
-
 struct Ledger::Pending {
   Work work;
   Result<void> outcome = success();
@@ -270,7 +215,7 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopt
     if (!before || adopting) {
       NF_TRY_VOID(fence_->create(fence));
     } else {
-      // Committed it is. A fence that stays behind is weaker, not wrong.
+      // The entries are committed. A fence that stays behind is weaker, not wrong.
       static_cast<void>(fence_->advance(fence));
     }
   }
@@ -449,7 +394,7 @@ Result<std::shared_ptr<const BudgetTerms>> Ledger::terms_of(const std::string& n
   return found.terms;
 }
 
-Result<void> Ledger::create_budget(BudgetTerms terms) {
+Result<BudgetEntry> Ledger::prepare_budget(BudgetTerms terms) {
   if (terms.rule == Rule::kRdp && terms.orders.empty()) terms.orders = default_budget_orders();
   if (terms.rule == Rule::kZcdp) {
     NF_TRY(const Rho rho, zcdp_budget_of(terms));
@@ -461,10 +406,26 @@ Result<void> Ledger::create_budget(BudgetTerms terms) {
     NF_TRY(const std::shared_ptr<const BudgetTerms> parent, terms_of(terms.parent));
     NF_TRY(charge, LedgerState::parent_charge(*parent, terms));
   }
+  return BudgetEntry{std::move(terms), std::move(charge)};
+}
+
+Result<void> Ledger::create_budget(BudgetTerms terms) {
+  NF_TRY(const BudgetEntry entry, prepare_budget(std::move(terms)));
   return write([&](Batch& batch) -> Result<void> {
-    NF_TRY_VOID(batch.append(BudgetEntry{terms, charge}));
+    NF_TRY_VOID(batch.append(entry));
     return success();
   });
+}
+
+Result<LedgerState> Ledger::rehearse(BudgetTerms terms) {
+  NF_TRY(const BudgetEntry entry, prepare_budget(std::move(terms)));
+  NF_TRY(const TimeMs time, now());
+  std::optional<LedgerState> after;
+  NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
+    after = state;
+    return after->apply({state.next_sequence(), std::max(time, state.last_time()), entry});
+  }));
+  return *std::move(after);
 }
 
 Result<Charge> Ledger::charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
@@ -544,16 +505,10 @@ Result<Ledger::Prepared> Ledger::prepare(const ReserveRequest& request) {
                                std::move(charge), blake2b(as_text(token)), std::move(note)}};
 }
 
-Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
+Result<void> Ledger::check_repeated(const Prepared& prepared, std::uint64_t known, const LedgerState::Spend& spend) {
   const ReserveRequest& request = prepared.request;
-  const auto known = batch.state().find_key(request.budget, request.key);
-  if (!known) {
-    NF_TRY(const std::uint64_t sequence, batch.append(std::move(prepared.entry)));
-    return Reservation(sequence, prepared.token);
-  }
-  const LedgerState::Spend spend = *batch.state().find_spend(*known);
   const auto stands_for = [&](std::string_view what) {
-    return fmt::format("the key {} stands for {}reservation {}", shown(request.key), what, *known);
+    return fmt::format("the key {} stands for {}reservation {}", shown(request.key), what, known);
   };
   if (spend.request != prepared.entry.request) {
     return invalid_argument(stands_for("another request, ") + ": use a new key");
@@ -567,12 +522,42 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
         ", which is open. Whether noise was drawn for it is not known, so that it counts as spent: use "
         "a new key to spend again");
   }
+  return success();
+}
+
+Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
+  const ReserveRequest& request = prepared.request;
+  const auto known = batch.state().find_key(request.budget, request.key);
+  if (!known) {
+    NF_TRY(const std::uint64_t sequence, batch.append(std::move(prepared.entry)));
+    return Reservation(sequence, prepared.token);
+  }
+  const LedgerState::Spend spend = *batch.state().find_spend(*known);
+  NF_TRY_VOID(check_repeated(prepared, *known, spend));
   NF_TRY(const Digest release, batch.release_of(spend.settled));
   NF_TRY(std::optional<std::string> answer, batch.answer(*known));
   if (answer && blake2b(*answer) != release) {
     return verification_failed(fmt::format("the stored answer of reservation {} was altered", *known));
   }
   return Reservation(*known, release, std::move(answer));
+}
+
+Result<LedgerState::Budget> Ledger::rehearse(const ReserveRequest& request) {
+  NF_TRY(const Prepared prepared, prepare(request));
+  NF_TRY(const TimeMs time, now());
+  std::optional<LedgerState> after;
+  const Result<void> fits = read([&](const LedgerState& state) -> Result<void> {
+    after = state;
+    if (const auto known = state.find_key(request.budget, request.key)) {
+      return check_repeated(prepared, *known, *state.find_spend(*known));
+    }
+    return after->apply({state.next_sequence(), std::max(time, state.last_time()), prepared.entry});
+  });
+  if (!fits.has_value()) {
+    return fits.error().code == ErrorCode::kBudgetExhausted ? refusal(request, fits.error()) : fits.error();
+  }
+  NF_TRY(const LedgerState::Budget* const budget, after->need(request.budget));
+  return *budget;
 }
 
 Result<Reservation> Ledger::reserve(const ReserveRequest& request) {
@@ -611,19 +596,25 @@ std::vector<Result<Reservation>> Ledger::reserve_all(std::span<const ReserveRequ
 Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
   std::optional<LedgerState::Budget> budget;
   bool known_key = false;
+  bool retired = false;
   const Result<void> looked = read([&](const LedgerState& state) -> Result<void> {
     known_key = state.find_key(request.budget, request.key).has_value();
     NF_TRY(const LedgerState::Budget* const found, state.need(request.budget));
     budget = *found;
+    retired = !state.check_open(*found).has_value();
     return success();
   });
-  if (!looked.has_value() || known_key) return why;
+  if (!looked.has_value() || known_key || retired) return why;
   std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
                                     why.message, budget->account.left());
   const std::vector<std::string> fits =
       what_fits(*budget->terms, budget->account, request.statement.event, request.delta);
   for (std::size_t i = 0; i < fits.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + fits[i];
   if (!fits.empty()) message += ".";
+  if (fits.empty() && budget->terms->rule != Rule::kPlanned) {
+    message +=
+        " Nothing close to it fits: use what was released before, or ask the owner of the data for a larger total.";
+  }
   if (budget->terms->rule == Rule::kZcdp && contains<PoissonSampledEvent>(request.statement.event)) {
     message += " (zCDP takes no account of sampling: a budget with the rule rdp charges it far less.)";
   }

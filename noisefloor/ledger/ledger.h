@@ -31,8 +31,10 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/signing.h"
+#include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/entry.h"
 #include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/row_sketch.h"
 #include "noisefloor/ledger/state.h"
 #include "noisefloor/ledger/store.h"
 #include "noisefloor/ledger/witness.h"
@@ -95,7 +97,23 @@ class Ledger {
 
   // A budget of its own, or part of another one (terms.parent). Rho is computed, and orders are filled in if there are none.
   [[nodiscard]] Result<void> create_budget(BudgetTerms terms);
+  // The ledger as create_budget(terms) would leave it, or its refusal. Nothing is written and nothing is spent.
+  [[nodiscard]] Result<LedgerState> rehearse(BudgetTerms terms);
+
+  // The key that rows are hashed with (row_sketch.h). It never leaves the process.
+  [[nodiscard]] Result<Secret32> row_key() const;
+  // A dataset, with its budget in the same transaction: a new one, or one of this name that has no dataset yet and the
+  // same terms. Nothing is written where the rows belong to another dataset.
+  [[nodiscard]] Result<DatasetOutcome> add_dataset(const NewDataset& dataset, const RowSketch& rows);
+  // What a use of these rows under the name of a dataset spends from. New rows of a known dataset are remembered.
+  [[nodiscard]] Result<DatasetOutcome> claim_dataset(const DatasetUse& use, const RowSketch& rows);
+  // From then on nothing is spent from its budget; of one that shares the rows of another, its name is given up only.
+  [[nodiscard]] Result<void> retire_dataset(const std::string& name, const std::string& reason);
+
   [[nodiscard]] Result<Reservation> reserve(const ReserveRequest& request);
+  // What reserve(request) would leave of the budget, or its refusal. Nothing is written and nothing is spent. A request that was
+  // answered before leaves the budget as it is.
+  [[nodiscard]] Result<LedgerState::Budget> rehearse(const ReserveRequest& request);
   // Several at once, in one transaction: each is granted or refused by itself, in order.
   [[nodiscard]] std::vector<Result<Reservation>> reserve_all(std::span<const ReserveRequest> requests);
   // The digest of what is released, its bytes if they are to be given out again, and how good it is if that is public.
@@ -144,8 +162,18 @@ class Ledger {
   [[nodiscard]] Result<Charge> charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
                                          std::optional<Delta> delta);
   [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& name);
+  [[nodiscard]] Result<BudgetEntry> prepare_budget(BudgetTerms terms);
+  [[nodiscard]] Result<std::string> seal_sketch(const RowSketch& rows);
+  [[nodiscard]] Result<RowSketch> open_sketch(std::string_view sealed) const;
+  // The first dataset that holds some of the rows and is paid for by another budget than `payer`.
+  [[nodiscard]] Result<std::optional<DatasetConflict>> find_owner(Batch& batch, const std::string& name, bool is_public,
+                                                                  const std::optional<std::string>& payer,
+                                                                  const RowSketch& rows) const;
   [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
   [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
+  // Whether a key that is known stands for this very request, and for one that was answered.
+  [[nodiscard]] static Result<void> check_repeated(const Prepared& prepared, std::uint64_t known,
+                                                   const LedgerState::Spend& spend);
   [[nodiscard]] Digest random_bytes();
   [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
 

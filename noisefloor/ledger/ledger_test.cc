@@ -77,6 +77,26 @@ TEST_P(LedgerTest, EverythingIsThereAfterItWasClosed) {
   EXPECT_EQ(budget("trial").open, 1U);
 }
 
+TEST_P(LedgerTest, ARehearsalAnswersAsTheReservationWouldAndWritesNothing) {
+  expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  const std::uint64_t before = entries();
+  EXPECT_EQ(value_of(ledger_->rehearse(request("trial", "a", pure(0.75)))).account.spent_share(), 0.75);
+  expect_error(ledger_->rehearse(request("trial", "a", pure(1.5))), ErrorCode::kBudgetExhausted, "It would fit with");
+  expect_error(ledger_->rehearse(request("nobody", "a", pure(1))), ErrorCode::kInvalidArgument, "'trial'");
+  const LedgerState parts = value_of(ledger_->rehearse(terms("team", 0.5, 0, Rule::kBasic, "trial")));
+  EXPECT_EQ(parts.find("trial")->account.spent_share(), 0.5);
+  expect_error(ledger_->rehearse(terms("team", 2, 0, Rule::kBasic, "trial")), ErrorCode::kBudgetExhausted, "epsilon");
+  EXPECT_EQ(entries(), before);
+  EXPECT_EQ(budget("trial").account.spent_share(), 0);
+
+  const Reservation spend = value_of(ledger_->reserve(request("trial", "a", pure(0.75))));
+  expect_error(ledger_->rehearse(request("trial", "a", pure(0.75))), ErrorCode::kBudgetExhausted, "counts as spent");
+  expect_error(ledger_->rehearse(request("trial", "a", pure(0.5))), ErrorCode::kInvalidArgument, "another request");
+  expect_good(ledger_->commit(spend.sequence(), blake2b("answer")));
+  EXPECT_EQ(value_of(ledger_->rehearse(request("trial", "a", pure(0.75)))).account.spent_share(), 0.75)
+      << "what was answered is given again";
+}
+
 TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
   BudgetTerms sampled = terms("trial", 2, 1e-5, Rule::kRdp);
   sampled.orders.clear();  // for the default ones

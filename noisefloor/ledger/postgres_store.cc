@@ -32,6 +32,12 @@ CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON nois
   FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
 )";
 
+// Within the transaction that needs it first.
+constexpr const char* kSketchSchema = R"(
+CREATE TABLE noisefloor_ledger.sketches (entry bigint PRIMARY KEY, sketch bytea NOT NULL);
+UPDATE noisefloor_ledger.format SET version = 2;
+)";
+
 constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
 constexpr std::size_t kRowsAtOnce = 1'000;  // entries that are written at once: 65,535 parameters are the most
 
@@ -121,6 +127,11 @@ class PostgresStore final : public LedgerStore {
                              parameters.lengths(), parameters.formats(), 1));
     NF_TRY_VOID(check(rows));
     return rows;
+  }
+  // 0 where it is not one number.
+  [[nodiscard]] Result<std::uint64_t> version() {
+    NF_TRY(const Answer rows, query("SELECT version FROM noisefloor_ledger.format", Parameters()));
+    return PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
   }
   [[nodiscard]] Error damaged(std::string_view what) const {
     return verification_failed(fmt::format("the ledger {} is damaged: {}", shown(place()), what));
@@ -226,6 +237,31 @@ class PostgresTransaction final : public LedgerTransaction {
     return reservations;
   }
 
+  [[nodiscard]] Result<std::optional<std::string>> sketch(std::uint64_t entry) override {
+    NF_TRY(const bool some, has_sketches());
+    if (!some) return std::optional<std::string>();
+    NF_TRY(const Answer rows,
+           store_.query("SELECT sketch FROM noisefloor_ledger.sketches WHERE entry = $1", Parameters().add(entry)));
+    if (PQntuples(rows.get()) == 0) return std::optional<std::string>();
+    return std::optional(std::string(bytes(rows, 0, 0)));
+  }
+
+  [[nodiscard]] Result<std::vector<std::uint64_t>> sketched() override {
+    std::vector<std::uint64_t> entries;
+    NF_TRY(const bool some, has_sketches());
+    if (!some) return entries;
+    NF_TRY(const Answer rows, store_.query("SELECT entry FROM noisefloor_ledger.sketches", Parameters()));
+    for (int i = 0; i < PQntuples(rows.get()); ++i) entries.push_back(whole(rows, i, 0));
+    return entries;
+  }
+
+  [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override {
+    NF_TRY(const bool some, has_sketches());
+    if (!some) NF_TRY_VOID(store_.execute(kSketchSchema));
+    return run("INSERT INTO noisefloor_ledger.sketches (entry, sketch) VALUES ($1, $2)",
+               Parameters().add(entry).add(sketch));
+  }
+
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
     appended_.push_back(entry);
     return success();
@@ -256,6 +292,10 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
  private:
+  [[nodiscard]] Result<bool> has_sketches() {
+    NF_TRY(const std::uint64_t version, store_.version());
+    return version >= kStoreVersionWithSketches;
+  }
   [[nodiscard]] Result<void> run(const char* sql, const Parameters& parameters) {
     NF_TRY_VOID(store_.query(sql, parameters));
     return success();
@@ -313,13 +353,13 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
       return io_error(fmt::format("there is a ledger in {} already: open that one, or use another database",
                                   shown(store->place())));
     }
-    NF_TRY_VOID(store->execute(std::string("BEGIN;") + kSchema + "COMMIT"));
+    NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kSchema)));
   }
-  NF_TRY(const Answer rows, store->query("SELECT version FROM noisefloor_ledger.format", Parameters()));
-  const std::uint64_t version = PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
-  if (version != 1) {
-    return verification_failed(fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one",
-                                           shown(store->place()), version));
+  NF_TRY(const std::uint64_t version, store->version());
+  if (version < 1 || version > kStoreVersionWithSketches) {
+    return verification_failed(
+        fmt::format("the ledger {} is of version {}, and this program knows 1 and 2: use a newer one",
+                    shown(store->place()), version));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));
 }

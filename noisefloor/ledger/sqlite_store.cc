@@ -27,6 +27,12 @@ PRAGMA application_id = 1313229873;
 PRAGMA user_version = 1;
 )";
 
+// Within the transaction that needs it first.
+constexpr const char* kSketchSchema = R"(
+CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL) STRICT;
+PRAGMA user_version = 2;
+)";
+
 using Database = std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close_v2(db); })>;
 using Statement = std::unique_ptr<sqlite3_stmt, decltype([](sqlite3_stmt* s) { sqlite3_finalize(s); })>;
 
@@ -145,13 +151,18 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) override;
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) override;
   [[nodiscard]] Result<std::vector<std::uint64_t>> answered() override;
+  [[nodiscard]] Result<std::optional<std::string>> sketch(std::uint64_t entry) override;
+  [[nodiscard]] Result<std::vector<std::uint64_t>> sketched() override;
   [[nodiscard]] Result<void> check_file() override;
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override;
   [[nodiscard]] Result<void> set_head(const Head& head) override;
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
+  [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override;
   [[nodiscard]] Result<void> commit() override;
 
  private:
+  [[nodiscard]] Result<bool> has_sketches();
+
   SqliteStore& store_;
   bool open_ = true;
 };
@@ -212,6 +223,8 @@ class SqliteStore final : public LedgerStore {
     return row ? std::string(query.bytes(0)) : std::string();
   }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // For what is asked too rarely to be kept ready.
+  [[nodiscard]] Query query(const char* sql) { return {db_.get(), path_, sql}; }
 
  private:
   std::string path_;
@@ -303,6 +316,35 @@ Result<std::vector<std::uint64_t>> SqliteTransaction::answered() {
   return reservations;
 }
 
+Result<bool> SqliteTransaction::has_sketches() {
+  NF_TRY(const std::uint64_t version, store_.pragma("PRAGMA user_version"));
+  return version >= kStoreVersionWithSketches;
+}
+
+Result<std::optional<std::string>> SqliteTransaction::sketch(std::uint64_t entry) {
+  NF_TRY(const bool some, has_sketches());
+  if (!some) return std::optional<std::string>();
+  Query query = store_.query("SELECT sketch FROM sketches WHERE entry = ?");
+  query.bind(entry);
+  NF_TRY(const bool row, query.step());
+  std::optional<std::string> sketch;
+  if (row) sketch = query.bytes(0);
+  return sketch;
+}
+
+Result<std::vector<std::uint64_t>> SqliteTransaction::sketched() {
+  std::vector<std::uint64_t> entries;
+  NF_TRY(const bool some, has_sketches());
+  if (!some) return entries;
+  Query query = store_.query("SELECT entry FROM sketches");
+  while (true) {
+    NF_TRY(const bool row, query.step());
+    if (!row) break;
+    entries.push_back(query.whole(0));
+  }
+  return entries;
+}
+
 Result<void> SqliteTransaction::check_file() {
   NF_TRY(const std::string found, store_.ask("PRAGMA integrity_check(1)"));
   if (found != "ok") return damaged(store_.path(), found);
@@ -334,6 +376,15 @@ Result<void> SqliteTransaction::keep_answer(std::uint64_t reservation, std::stri
   query.reset();
   query.bind(reservation);
   query.bind_blob(answer);
+  return query.run();
+}
+
+Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_view sketch) {
+  NF_TRY(const bool some, has_sketches());
+  if (!some) NF_TRY_VOID(store_.execute(kSketchSchema));
+  Query query = store_.query("INSERT INTO sketches (entry, sketch) VALUES (?, ?)");
+  query.bind(entry);
+  query.bind_blob(sketch);
   return query.run();
 }
 
@@ -373,9 +424,9 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY(const std::uint64_t application, store->pragma("PRAGMA application_id"));
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
-  if (version != 1) {
-    return verification_failed(
-        fmt::format("the ledger {} is of version {}, and this program knows 1: use a newer one", shown(path), version));
+  if (version < 1 || version > kStoreVersionWithSketches) {
+    return verification_failed(fmt::format(
+        "the ledger {} is of version {}, and this program knows 1 and 2: use a newer one", shown(path), version));
   }
   store->prepare();
   return std::unique_ptr<LedgerStore>(std::move(store));

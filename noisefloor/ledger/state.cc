@@ -102,12 +102,13 @@ Result<void> LedgerState::add(const Entry& entry, const BudgetEntry& e) {
   if (!e.terms.parent.empty()) {
     NF_TRY(const Budget* const found, need(e.terms.parent));
     Budget& parent = budgets_[static_cast<std::size_t>(found - budgets_.data())];
+    NF_TRY_VOID(check_open(parent));
     NF_TRY_VOID(parent.account.spend(e.parent_charge, {}));
     parent.children.push_back(e.terms.name);
   }
   by_name_.emplace(e.terms.name, static_cast<std::uint32_t>(budgets_.size()));
   budgets_.push_back(
-      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}});
+      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}, {}, {}});
   return success();
 }
 
@@ -115,6 +116,7 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   NF_TRY(const Budget* const found, need(e.budget));
   const auto place = static_cast<std::size_t>(found - budgets_.data());
   Budget& budget = budgets_[place];
+  NF_TRY_VOID(check_open(budget));
   if ((budget.terms->from && entry.time < *budget.terms->from) ||
       (budget.terms->until && entry.time >= *budget.terms->until)) {
     return budget_exhausted(fmt::format("the budget {} is not open at this time", shown(e.budget)));

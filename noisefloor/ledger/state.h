@@ -2,7 +2,8 @@
 //
 // Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back, names exist, no
 //                budget is overspent, a budget is paid for by its parent, a reservation is committed once or aborted by
-//                the token it was locked with. An entry that is refused changes nothing. Writing and verifying call the
+//                the token it was locked with, a budget belongs to one dataset and those that share its rows, and what
+//                is retired spends nothing. An entry that is refused changes nothing. Writing and verifying call the
 //                same code.
 // Errors:        kBudgetExhausted where the budget does not allow it, kInvalidArgument for the rest.
 // Thread safety: not thread-safe.
@@ -38,6 +39,24 @@ class LedgerState {
     std::uint64_t committed = 0;
     std::uint64_t aborted = 0;
     std::vector<std::string> children;
+    std::string dataset = {};                 // that owns it, or empty
+    std::optional<std::string> retired = {};  // why nothing more may be spent
+  };
+  struct Dataset {
+    struct Content {
+      std::uint64_t entry;  // that the sketch is kept for
+      Digest fingerprint;
+      Digest sketch;
+    };
+    std::string name;
+    Digest description;   // as of when it was added
+    std::string budget;   // empty: public
+    std::string same_as;  // or empty
+    std::uint64_t entry;  // where it was added
+    std::vector<Content> contents = {};
+    std::optional<std::string> retired = {};  // the reason
+
+    [[nodiscard]] bool is_public() const { return budget.empty(); }
   };
   struct Spend {
     std::uint32_t budget;  // its place in budgets()
@@ -62,6 +81,20 @@ class LedgerState {
   [[nodiscard]] const Spend* find_spend(std::uint64_t sequence) const;
   [[nodiscard]] std::optional<std::uint64_t> find_key(std::string_view budget, std::string_view key) const;
 
+  [[nodiscard]] const std::vector<Dataset>& datasets() const { return datasets_; }
+  // Nothing if there is none of this name.
+  [[nodiscard]] const Dataset* find_dataset(std::string_view name) const;
+  // kInvalidArgument with the names that there are.
+  [[nodiscard]] Result<const Dataset*> need_dataset(std::string_view name) const;
+  // The budget at the top, of which this one is a part, or a part of a part; itself if it has no parent. Requires that
+  // it exists.
+  [[nodiscard]] const Budget& payer_of(std::string_view budget) const;
+  // Whether a budget allows spending at all: kBudgetExhausted with the reason if its dataset, or that of a budget which
+  // it is part of, was retired.
+  [[nodiscard]] Result<void> check_open(const Budget& budget) const;
+  // Whether a dataset may be added. `budget_is_new`: the budget will be made right before it.
+  [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
+
   // What a child with these terms costs its parent.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
 
@@ -79,6 +112,10 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const CommitEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const AbortEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const AdoptEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const DatasetEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ContentEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const RetireEntry& e);
+  [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
   [[nodiscard]] Result<Spend*> open_spend(std::uint64_t sequence);
 
   std::uint64_t next_ = 0;
@@ -87,6 +124,8 @@ class LedgerState {
   GenesisEntry genesis_{};
   std::vector<Budget> budgets_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
+  std::vector<Dataset> datasets_;
+  std::unordered_map<std::string, std::uint32_t> datasets_by_name_;
   std::unordered_map<std::uint64_t, Spend> spends_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::unordered_map<std::string, std::uint64_t> by_key_;  // budget and key → reservation

@@ -45,14 +45,24 @@ class LedgerTransaction {
   // The reservations whose answers are kept.
   [[nodiscard]] virtual Result<std::vector<std::uint64_t>> answered() = 0;
 
+  // What is kept of the rows of a dataset by the entry with this sequence: sealed bytes, for holders of the ledger's key.
+  [[nodiscard]] virtual Result<std::optional<std::string>> sketch(std::uint64_t entry) = 0;
+  // The entries with such bytes.
+  [[nodiscard]] virtual Result<std::vector<std::uint64_t>> sketched() = 0;
+
   // What the database itself finds wrong with the file that it is in, where it can tell.
   [[nodiscard]] virtual Result<void> check_file() { return success(); }
 
   [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
   [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
+  // The first one makes the store one of version 2, which programs that know of no datasets refuse to open.
+  [[nodiscard]] virtual Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) = 0;
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
+
+// Of what a store holds. Version 1 has no sketches.
+inline constexpr std::uint64_t kStoreVersionWithSketches = 2;
 
 struct StoreOptions {
   bool create = false;  // refused if there is one

@@ -35,6 +35,7 @@ class Verifier {
       return success();
     }
     read_answered(transaction);
+    read_sketched(transaction);
     NF_TRY_VOID(transaction.entries(0, INT64_MAX, [&](const StoredEntry& stored) {
       check(stored, transaction);
       return Result<void>(success());
@@ -48,6 +49,7 @@ class Verifier {
       find(std::nullopt, whole.error().message);
     }
     if (whole_) check_answers(transaction);
+    if (whole_) check_sketches();
     check_fence(transaction);
     for (const auto& [path, witness] : witnesses_) check_witness(path, witness, transaction);
     return success();
@@ -140,6 +142,23 @@ class Verifier {
 
   void check_body(const Entry& /*entry*/, const AbortEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const AdoptEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const RetireEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& entry, const DatasetEntry& e, LedgerTransaction& transaction) {
+    check_sketch(entry.sequence, e.sketch, transaction);
+  }
+  void check_body(const Entry& entry, const ContentEntry& e, LedgerTransaction& transaction) {
+    check_sketch(entry.sequence, e.sketch, transaction);
+  }
+
+  // It is sealed: its digest is all that can be checked without the key.
+  void check_sketch(std::uint64_t sequence, const Digest& digest, LedgerTransaction& transaction) {
+    const Result<std::optional<std::string>> sketch = transaction.sketch(sequence);
+    if (!sketch.has_value()) return find(sequence, sketch.error().message);
+    sketched_.erase(sequence);
+    if (!sketch.value()) return find(sequence, "what was kept of the dataset's rows is gone");
+    ++report_.sketches;
+    if (blake2b(*sketch.value()) != digest) find(sequence, "what was kept of the dataset's rows was altered");
+  }
 
   static Result<Charge> recompute(const BudgetTerms& terms, const ReserveEntry& e) {
     NF_TRY(const DpEvent event, parse_event(e.event));
@@ -189,6 +208,16 @@ class Verifier {
     const Result<std::vector<std::uint64_t>> kept = transaction.answered();
     if (!kept.has_value()) return find(std::nullopt, kept.error().message);
     answered_.emplace(kept.value().begin(), kept.value().end());
+  }
+
+  void read_sketched(LedgerTransaction& transaction) {
+    const Result<std::vector<std::uint64_t>> kept = transaction.sketched();
+    if (!kept.has_value()) return find(std::nullopt, kept.error().message);
+    sketched_.insert(kept.value().begin(), kept.value().end());
+  }
+
+  void check_sketches() {
+    for (const std::uint64_t entry : sketched_) find(entry, "rows are kept for it, and it is no entry of a dataset");
   }
 
   Result<std::optional<std::string>> answer_of(std::uint64_t reservation, LedgerTransaction& transaction) const {
@@ -252,6 +281,7 @@ class Verifier {
   std::unordered_map<std::string, Result<Charge>> charges_;
   std::unordered_set<std::uint64_t> open_;                     // reservations without a commit
   std::optional<std::unordered_set<std::uint64_t>> answered_;  // nothing if they could not be read
+  std::unordered_set<std::uint64_t> sketched_;                 // entries with a sketch that were not met yet
   std::optional<Fence> fence_;
   std::vector<std::pair<std::string, Result<Witness>>> witnesses_;
 };

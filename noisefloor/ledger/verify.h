@@ -2,7 +2,8 @@
 //
 // Guarantee:     a report without findings means that every entry follows from the one before it, the end is signed by the key of
 //                the first, every rule was kept at every entry, every charge is at least what the accountant of this program
-//                finds for its event, every total and plan holds, every stored answer is the one that was committed, and the
+//                finds for its event, every total and plan holds, every stored answer is the one that was committed, every sketch of a dataset's rows is the one that was
+//                kept, and the
 //                witnesses that were given saw this history. Findings name their entry. A damaged store is a finding too.
 // Not promised:  that the events say what was really done, and without a witness, that no later entries are missing.
 #pragma once
@@ -29,6 +30,7 @@ struct VerifyReport {
   std::uint64_t charges = 0;   // that were recomputed or known from an equal one
   std::uint64_t distinct = 0;  // of those, the ones that were recomputed
   std::uint64_t answers = 0;
+  std::uint64_t sketches = 0;  // of the rows of datasets
   std::vector<VerifyFinding> findings;
   std::optional<Head> head;
   PublicKey key{};

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 #include <utility>
 
 namespace noisefloor {
 namespace {
 
 constexpr double kMostNoise = 1e300;
+// Nobody wants a use that is changed by more than this factor.
+constexpr double kUseful = 20;
+// The least part of a sampling rate that is tried.
+constexpr double kLeastRate = 1e-6;
 // Six digits are shown. This much further on the safe side, rounding to them does no harm.
 constexpr double kForDigits = 1 + 2e-6;
 
@@ -102,6 +107,66 @@ std::string describe_noise(const DpEvent& event, double factor) {
       innermost(event).kind());
 }
 
+// Whether an event may be charged to an account with these terms.
+using Fits = std::function<bool(const std::optional<DpEvent>&)>;
+
+Fits fits_in(const BudgetTerms& terms, const Account& account, std::optional<Delta> delta) {
+  return [&terms, &account, delta](const std::optional<DpEvent>& candidate) {
+    if (!candidate) return false;
+    const Result<Charge> charge = charge_for(terms, *candidate, delta);
+    return charge.has_value() && account.fits(charge.value(), {});
+  };
+}
+
+// The least factor above 1, nearly, with which more noise makes the event fit.
+std::optional<double> noise_factor(const DpEvent& event, const Fits& fits) {
+  double low = 1;
+  double high = 2;
+  while (high < kMostNoise && !fits(with_more_noise(event, high))) low = high, high *= high;
+  if (high >= kMostNoise) return std::nullopt;
+  while (high > low * 1.0005) {
+    const double middle = std::sqrt(low * high);
+    (fits(with_more_noise(event, middle)) ? high : low) = middle;
+  }
+  return high * kForDigits;
+}
+
+// The largest number of steps that fit.
+std::optional<std::uint64_t> most_steps(const SelfComposedEvent& repeated, const Fits& fits) {
+  const auto fit = [&](std::uint64_t steps) {
+    return fits(SelfComposedEvent{Steps::make(steps).value(), repeated.event});
+  };
+  std::uint64_t some = 1;
+  std::uint64_t too_many = repeated.count.value();
+  if (too_many <= 1 || !fit(some)) return std::nullopt;
+  if (fit(too_many)) return too_many;
+  while (too_many - some > 1) {
+    const std::uint64_t middle = some + (too_many - some) / 2;
+    (fit(middle) ? some : too_many) = middle;
+  }
+  return some;
+}
+
+// The largest sampling rate, nearly, that fits. `repeated` is the whole event, if its steps are repeated.
+std::optional<double> largest_rate(const PoissonSampledEvent& sampled, const SelfComposedEvent* repeated,
+                                   const Fits& fits) {
+  const auto fit = [&](double rate) {
+    const Result<SamplingRate> made = SamplingRate::make(rate);
+    if (!made.has_value()) return false;
+    DpEvent one = PoissonSampledEvent{made.value(), sampled.event};
+    return fits(repeated == nullptr ? one : DpEvent(SelfComposedEvent{repeated->count, one}));
+  };
+  double too_much = sampled.sampling_rate.value();
+  double some = too_much * kLeastRate;
+  if (!fit(some)) return std::nullopt;
+  if (fit(too_much)) return too_much;
+  while (too_much > some * 1.0005) {
+    const double middle = std::sqrt(some * too_much);
+    (fit(middle) ? some : too_much) = middle;
+  }
+  return some / kForDigits;
+}
+
 }  // namespace
 
 std::optional<DpEvent> with_more_noise(const DpEvent& event, double factor) { return MoreNoise(factor)(event); }
@@ -117,54 +182,28 @@ std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& acco
                                    std::optional<Delta> delta) {
   std::vector<std::string> phrases;
   if (terms.rule == Rule::kPlanned) return phrases;
-  const auto fits = [&](const std::optional<DpEvent>& candidate) {
-    if (!candidate) return false;
-    const Result<Charge> charge = charge_for(terms, *candidate, delta);
-    return charge.has_value() && account.fits(charge.value(), {});
-  };
-  double low = 1;
-  double high = 2;
-  while (high < kMostNoise && !fits(with_more_noise(event, high))) low = high, high *= high;
-  if (high < kMostNoise) {
-    while (high > low * 1.0005) {
-      const double middle = std::sqrt(low * high);
-      (fits(with_more_noise(event, middle)) ? high : low) = middle;
-    }
-    high *= kForDigits;
-    if (const std::optional<DpEvent> candidate = with_more_noise(event, high); fits(candidate)) {
-      phrases.push_back(describe_noise(*candidate, high));
-    }
+  const Result<Account> unused = Account::open(terms);
+  if (!unused.has_value()) return phrases;
+  const Fits fits = fits_in(terms, account, delta);
+  const Fits fits_unused = fits_in(terms, unused.value(), delta);
+  if (const std::optional<double> factor = noise_factor(event, fits)) {
+    const double least = *factor <= kUseful || fits_unused(event) ? 1 : noise_factor(event, fits_unused).value_or(1);
+    const std::optional<DpEvent> candidate = with_more_noise(event, *factor);
+    if (*factor <= kUseful * least && fits(candidate)) phrases.push_back(describe_noise(*candidate, *factor));
   }
   const auto* repeated = std::get_if<SelfComposedEvent>(&event.kind());
-  const auto with_steps = [&](std::uint64_t steps) {
-    return std::optional<DpEvent>(SelfComposedEvent{Steps::make(steps).value(), repeated->event});
-  };
-  if (repeated != nullptr && repeated->count.value() > 1 && fits(with_steps(1))) {
-    std::uint64_t some = 1;
-    std::uint64_t too_many = repeated->count.value();
-    while (too_many - some > 1) {
-      const std::uint64_t middle = some + (too_many - some) / 2;
-      (fits(with_steps(middle)) ? some : too_many) = middle;
+  if (repeated != nullptr) {
+    const std::optional<std::uint64_t> steps = most_steps(*repeated, fits);
+    if (steps && static_cast<double>(*steps) * kUseful >=
+                     static_cast<double>(most_steps(*repeated, fits_unused).value_or(*steps))) {
+      phrases.push_back(fmt::format("at most {} step{}", *steps, *steps == 1 ? "" : "s"));
     }
-    phrases.push_back(fmt::format("at most {} step{}", some, some == 1 ? "" : "s"));
   }
   const DpEvent& step = repeated != nullptr ? repeated->event : event;
   if (const auto* sampled = std::get_if<PoissonSampledEvent>(&step.kind())) {
-    const auto with_rate = [&](double rate) -> std::optional<DpEvent> {
-      const Result<SamplingRate> made = SamplingRate::make(rate);
-      if (!made.has_value()) return std::nullopt;
-      DpEvent one = PoissonSampledEvent{made.value(), sampled->event};
-      return repeated == nullptr ? one : DpEvent(SelfComposedEvent{repeated->count, one});
-    };
-    const double rate = sampled->sampling_rate.value();
-    if (fits(with_rate(rate * 1e-6))) {
-      double some = rate * 1e-6;
-      double too_much = rate;
-      while (too_much > some * 1.0005) {
-        const double middle = std::sqrt(some * too_much);
-        (fits(with_rate(middle)) ? some : too_much) = middle;
-      }
-      phrases.push_back(fmt::format("sampling rate {:.6g}", some / kForDigits));
+    const std::optional<double> rate = largest_rate(*sampled, repeated, fits);
+    if (rate && *rate * kUseful >= largest_rate(*sampled, repeated, fits_unused).value_or(*rate)) {
+      phrases.push_back(fmt::format("sampling rate {:.6g}", *rate));
     }
   }
   return phrases;

@@ -12,7 +12,9 @@
 namespace noisefloor {
 
 // Short phrases, the most useful first: "noise multiplier 2.31", "at most 4200 steps", "sampling rate 0.0012". Each changes one
-// thing of the event and was checked to fit. None if nothing does.
+// thing of the event and was checked to fit. A change that nobody could want is left out: more than twenty times the noise
+// that the event asks for, or less than a twentieth of its steps or its sampling rate; where the event asks for more than the
+// whole budget, this is relative to what would fit if nothing were spent. Nothing is offered where nothing useful fits.
 [[nodiscard]] std::vector<std::string> what_fits(const BudgetTerms& terms, const Account& account, const DpEvent& event,
                                                  std::optional<Delta> delta);
 

@@ -26,7 +26,7 @@ struct AboveThresholdOptions {
   bool monotonic = false;
 };
 
-// What all replies of one AboveThreshold cost, which is known before it is created.
+// What all replies of one AboveThreshold cost. The cost is known before the object is created.
 [[nodiscard]] Result<DpStatement> above_threshold_statement(const Sensitivity& sensitivity, Epsilon epsilon);
 
 template <RandomSource Source>
@@ -36,7 +36,7 @@ class AboveThreshold {
   AboveThreshold(const AboveThreshold&) = delete;
   AboveThreshold& operator=(const AboveThreshold&) = delete;
   AboveThreshold& operator=(AboveThreshold&&) = delete;
-  // What is moved from answers no more.
+  // A moved-from object answers no more questions.
   AboveThreshold(AboveThreshold&& other) noexcept
       : AboveThreshold(*other.source_, other.lattice_, other.noised_threshold_, other.answer_noise_,
                        std::exchange(other.above_left_, 0), other.statement_) {}

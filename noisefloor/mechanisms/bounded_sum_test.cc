@@ -127,7 +127,7 @@ TEST(BoundedMean, StatesBothPartsUnderAddRemove) {
   EXPECT_GT(epsilon, 0.999);
 }
 
-TEST(BoundedMean, OfNothing) {
+TEST(BoundedMean, HandlesNoValues) {
   ReplayRandom source = ReplayRandom::create(6).value();
   const BoundedMean replace = BoundedMean::create(kReplaceOne, bounds(0, 1), Epsilon::of(1), Delta::of(0)).value();
   EXPECT_EQ(replace.release(std::span<const double>(), source).error().code, ErrorCode::kInputData);

@@ -90,7 +90,7 @@ TEST(Laplace, EveryOutputIsAMultipleOfThePublicGridWhateverTheAnswer) {
   }
 }
 
-TEST(Laplace, DataThatAreNotNumbersAreNoErrors) {
+TEST(Laplace, DataThatAreNotNumbersCauseNoError) {
   ReplayRandom source = ReplayRandom::create(4).value();
   const LaplaceMechanism laplace = mechanism(1, 1);
   for (double answer : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1e308}) {

@@ -1,5 +1,5 @@
-// What the Laplace and the Gaussian mechanism share: answers are rounded to a lattice, and exact whole noise is added to
-// each coordinate. `Noise` is DiscreteLaplace or DiscreteGaussian.
+// What the Laplace and the Gaussian mechanism share: answers are rounded to a lattice, and exact whole noise is added
+// to each coordinate. `Noise` is DiscreteLaplace or DiscreteGaussian.
 #pragma once
 
 #include <cstdint>

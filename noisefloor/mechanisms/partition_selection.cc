@@ -12,7 +12,8 @@
 namespace noisefloor {
 namespace {
 
-// P(X ≥ m) of the discrete Laplace law, for any whole m. Powers are exp of a quotient: exact to 1e-13 at every scale used.
+// P(X ≥ m) of the discrete Laplace law, for any whole m. Powers are exp of a quotient: exact to 1e-13 at every scale
+// used.
 double laplace_tail(double scale, double m) {
   const double r = std::exp(-1 / scale);
   return m > 0 ? std::exp(-m / scale) / (1 + r) : 1 - std::exp((m - 1) / scale) / (1 + r);
@@ -95,7 +96,7 @@ Result<PartitionSelection> PartitionSelection::create(Epsilon epsilon, Delta del
   NF_TRY(const NoiseScale noise_scale, NoiseScale::make(scale));
   NF_TRY(selection.laplace_, DiscreteLaplace::create(noise_scale));
   if (rule == PartitionRule::kLaplace) {
-    // 1 + noise ≥ threshold with probability at most δ. The closed form is right but for rounding.
+    // 1 + noise ≥ threshold with probability at most δ. The closed form is exact up to rounding.
     const double r = std::exp(-1 / scale);
     double above = std::max(1.0, std::floor(std::log(1 / (group_delta * (1 + r))) * scale));
     while (laplace_tail(scale, above) > group_delta) above += 1;

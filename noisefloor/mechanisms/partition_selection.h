@@ -1,7 +1,7 @@
 // Which groups may be named at all? A group that exists only because of one person gives that person away. Partition
 // selection keeps a group with a probability that depends on how many units are in it, and nearly never if it is one.
 //
-//   truncated-geometric   keeps as many groups as any rule can, up to a factor e^ε of δ          (Desfontaines et al. 2020)
+//   truncated-geometric   keeps as many groups as any rule can, up to a factor e^ε of δ  (Desfontaines et al. 2020)
 //   laplace               noised count at or above a threshold                          (Korolova et al. 2009)
 //   gaussian              the same with Gaussian noise: better where a unit is in many groups
 //
@@ -61,7 +61,7 @@ class PartitionSelection {
   DpStatement statement_;
   std::optional<DiscreteLaplace> laplace_;     // for the geometric and the Laplace rule
   std::optional<GaussianMechanism> gaussian_;  // for the Gaussian rule
-  double threshold_ = 0;         // kept if the noised count is at least this; whole but for the Gaussian rule
+  double threshold_ = 0;         // kept if the noised count is at least this; whole except for the Gaussian rule
   std::int64_t truncation_ = 0;  // truncated geometric: noise is conditioned on |noise| ≤ truncation = threshold − 1
 };
 

@@ -25,7 +25,7 @@ class QuantileMechanism {
   [[nodiscard]] static Result<QuantileMechanism> create(Neighbours neighbours, Bounds bounds, double level,
                                                         Epsilon epsilon);
 
-  // Values outside the bounds are moved to them.
+  // Values outside the bounds are clamped to them.
   template <RandomSource Source>
   [[nodiscard]] Result<Release<Source, double>> release(std::span<const double> values, Source& source) const {
     NF_TRY(const double chosen, choose(values, source));

@@ -5,7 +5,7 @@
 //                probability of the truth is e^ε / (e^ε + k − 1), and that of each other category e^-ε times it.
 // Implements:    Warner 1965 (k = 2); Kairouz, Bonawitz, Ramage 2016 (k-ary).
 // Requires:      2^-60 ≤ ε ≤ 700, at most 2^52 categories.
-// Timing:        does not depend on the truth, but for one comparison; the choice between truth and another category
+// Timing:        does not depend on the truth, except for one comparison; the choice between truth and another category
 //                takes more or less time by chance (see docs/threat_model.md).
 // Thread safety: const after construction.
 #pragma once

@@ -15,7 +15,7 @@ namespace noisefloor {
 template <class Source>
 concept RandomSource = std::same_as<Source, SecureRandom> || std::same_as<Source, ReplayRandom>;
 
-// `statement` with the remark that its noise was replayed, hence not private.
+// `statement` with the remark that its noise was replayed, and that the release is therefore not private.
 [[nodiscard]] DpStatement mark_as_replayed(DpStatement statement);
 
 template <RandomSource Source, class T>

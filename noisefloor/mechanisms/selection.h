@@ -5,11 +5,11 @@
 //   report-noisy-max   the largest score after Laplace noise of scale 2Δ/ε                 (Dwork and Roth 2014)
 //
 // Guarantee:     ε-DP where one unit moves every score by at most the stated sensitivity. If all scores move in the
-//                same direction (monotonic: counts under add-remove; refused for replace-one, which adds and
-//                removes), the same ε needs half the noise. Scores are
-//                rounded to a grid of 2^-32 of the sensitivity and the choice is exact from there on: integers only,
-//                or 320 bits where exp is needed. Ties in noisy max go to the lower index, which costs no privacy:
-//                raising one candidate's noise never makes it lose. Scores that are NaN count as 0; infinities saturate.
+//                same direction (monotonic: counts under add-remove; refused for replace-one, which adds and removes),
+//                the same ε needs half the noise. Scores are rounded to a grid of 2^-32 of the sensitivity and the
+//                choice is exact from there on: integers only, or 320 bits where exp is needed. Ties in noisy max go to
+//                the lower index, which costs no privacy: raising one candidate's noise never makes it lose. Scores
+//                that are NaN count as 0; infinities saturate.
 // Timing:        the time that permute-and-flip takes depends on the scores.
 // Thread safety: const after construction.
 #pragma once
@@ -59,7 +59,7 @@ class SelectionMechanism {
   }
 
   [[nodiscard]] const DpStatement& statement() const { return statement_; }
-  // Of so many choices by release_top.
+  // What `count` choices by release_top cost.
   [[nodiscard]] DpStatement statement_of_top(Steps choices) const {
     return {statement_.adjacency, statement_.unit, SelfComposedEvent{choices, statement_.event}};
   }

@@ -51,9 +51,9 @@ struct Sensitivity {
   L1Sensitivity l1;
   L2Sensitivity l2;
 
-  // Of a single number, where both norms agree. `change` is what one unit can do.
+  // The sensitivity of a single number, where both norms agree. `change` is how far one unit can move it.
   [[nodiscard]] static Result<Sensitivity> of_scalar(Neighbours neighbours, double change);
-  // Of a vector.
+  // The sensitivity of a vector.
   [[nodiscard]] static Result<Sensitivity> of_vector(Neighbours neighbours, double l1, double l2);
 };
 

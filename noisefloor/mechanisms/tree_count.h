@@ -23,7 +23,7 @@ namespace noisefloor {
 
 class TreeCounter {
  public:
-  // A copy would give the same nodes out again, with other noise.
+  // A copy would release the same nodes again, with other noise.
   TreeCounter(const TreeCounter&) = delete;
   TreeCounter& operator=(const TreeCounter&) = delete;
   TreeCounter(TreeCounter&&) noexcept = default;

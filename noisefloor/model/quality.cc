@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -39,12 +40,59 @@ double recall_of_classes(std::span<const float> outputs, std::size_t each, const
   return found / static_cast<double>(data.rows);
 }
 
+// What ranks the example among those of two classes: the higher, the more likely class 1.
+double score_of(std::span<const float> outputs, std::size_t each, std::size_t row) {
+  if (each == 1) return static_cast<double>(outputs[row]);
+  return static_cast<double>(outputs[each * row + 1]) - static_cast<double>(outputs[each * row]);
+}
+
+// Counts pairs in whole numbers, so that the only rounding is that of the last division.
+std::optional<double> auc_of(std::span<const float> outputs, std::size_t each, const Dataset& data) {
+  std::vector<std::pair<double, bool>> scores;
+  scores.reserve(data.rows);
+  for (std::size_t row = 0; row < data.rows; ++row) {
+    const double score = score_of(outputs, each, row);
+    if (std::isnan(score)) return std::nullopt;
+    scores.emplace_back(score, data.labels[row] == 1);
+  }
+  std::sort(scores.begin(), scores.end());
+  std::uint64_t below = 0;  // examples of class 0 with a lower score
+  std::uint64_t positives = 0;
+  std::uint64_t half_wins = 0;
+  for (std::size_t first = 0; first < scores.size();) {
+    std::uint64_t tied_positives = 0;
+    std::size_t end = first;
+    for (; end < scores.size() && scores[end].first == scores[first].first; ++end) {
+      tied_positives += static_cast<std::uint64_t>(scores[end].second);
+    }
+    const std::uint64_t tied_negatives = end - first - tied_positives;
+    half_wins += tied_positives * (2 * below + tied_negatives);
+    below += tied_negatives;
+    positives += tied_positives;
+    first = end;
+  }
+  if (below == 0 || positives == 0) return std::nullopt;
+  return static_cast<double>(half_wins) / (2.0 * static_cast<double>(below) * static_cast<double>(positives));
+}
+
+// The distance to the mean, which is the best single answer.
+double deviation_of(const std::vector<float>& targets) {
+  const auto count = static_cast<double>(targets.size());
+  double mean = 0;
+  for (const float target : targets) mean += static_cast<double>(target) / count;
+  double variance = 0;
+  for (const float target : targets) {
+    const double off = static_cast<double>(target) - mean;
+    variance += off * off / count;
+  }
+  return std::sqrt(variance);
+}
+
 // Nothing if there is nothing to find.
 std::optional<double> recall_of_groups(std::span<const float> outputs, std::size_t each, const Dataset& data) {
-  std::unordered_map<std::uint32_t, std::vector<std::pair<float, bool>>> groups;
+  std::unordered_map<std::uint32_t, std::vector<std::pair<double, bool>>> groups;
   for (std::size_t row = 0; row < data.rows; ++row) {
-    const float score = each == 1 ? outputs[row] : outputs[2 * row + 1] - outputs[2 * row];
-    groups[data.groups[row]].emplace_back(score, data.labels[row] == 1);
+    groups[data.groups[row]].emplace_back(score_of(outputs, each, row), data.labels[row] == 1);
   }
   double sum = 0;
   double count = 0;
@@ -53,7 +101,7 @@ std::optional<double> recall_of_groups(std::span<const float> outputs, std::size
     const auto positive = std::count_if(scores.begin(), scores.end(), is_positive);
     if (positive == 0) continue;
     const auto shown = scores.begin() + static_cast<std::ptrdiff_t>(std::min(scores.size(), kSuggestions));
-    // Of equal scores those that miss come first: ties are no merit.
+    // Among equal scores those that miss come first: ties are no merit.
     std::partial_sort(scores.begin(), shown, scores.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });
@@ -64,7 +112,68 @@ std::optional<double> recall_of_groups(std::span<const float> outputs, std::size
   return sum / count;
 }
 
+struct Counts {
+  double right = 0;
+  double guessed = 0;
+  double there = 0;
+  [[nodiscard]] double f1() const { return guessed + there == 0 ? 0 : 2 * right / (guessed + there); }
+};
+
+std::vector<Counts> counts_of(std::span<const float> outputs, std::size_t each, const Dataset& data) {
+  std::vector<Counts> counts(std::max({each, static_cast<std::size_t>(data.classes), std::size_t{2}}));
+  for (std::size_t row = 0; row < data.rows; ++row) {
+    const std::span<const float> own = outputs.subspan(row * each, each);
+    const std::size_t guess = each == 1
+                                  ? static_cast<std::size_t>(own[0] > 0)
+                                  : static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin());
+    const auto label = static_cast<std::size_t>(data.labels[row]);
+    ++counts[guess].guessed;
+    ++counts[label].there;
+    if (guess == label) ++counts[label].right;
+  }
+  return counts;
+}
+
+void judge_classes(Quality& quality, std::span<const float> outputs, std::size_t each, const Dataset& data) {
+  const std::vector<Counts> counts = counts_of(outputs, each, data);
+  const auto rows = static_cast<double>(data.rows);
+  double right = 0;
+  double most = 0;
+  double f1 = 0;
+  double occurring = 0;
+  for (const Counts& count : counts) {
+    right += count.right;
+    most = std::max(most, count.there);
+    if (count.there == 0) continue;
+    ++occurring;
+    f1 += count.f1();
+  }
+  quality.accuracy = right / rows;
+  quality.majority_accuracy = most / rows;
+  quality.f1 = data.classes == 2 ? counts[1].f1() : f1 / occurring;
+  if (each > kSuggestions) quality.recall_at_20 = recall_of_classes(outputs, each, data);
+  if (data.classes != 2) return;
+  quality.auc = auc_of(outputs, each, data);
+  if (!data.groups.empty()) quality.recall_at_20 = recall_of_groups(outputs, each, data);
+}
+
 }  // namespace
+
+std::vector<std::pair<const char*, double>> named_figures(const Quality& quality) {
+  std::vector<std::pair<const char*, double>> figures{{"loss", quality.loss}};
+  const auto add = [&](const char* name, const std::optional<double>& value) {
+    if (value) figures.emplace_back(name, *value);
+  };
+  add("accuracy", quality.accuracy);
+  add("majority_accuracy", quality.majority_accuracy);
+  add("auc", quality.auc);
+  add("f1", quality.f1);
+  add("recall_at_20", quality.recall_at_20);
+  add("rmse", quality.rmse);
+  add("mean_rmse", quality.mean_rmse);
+  if (quality.positions > 0) figures.emplace_back("perplexity", std::exp(quality.loss));
+  return figures;
+}
 
 Quality quality_of(std::span<const float> outputs, const Dataset& data) {
   if (data.rows == 0) return {};
@@ -75,38 +184,12 @@ Quality quality_of(std::span<const float> outputs, const Dataset& data) {
   for (std::size_t row = 0; row < data.rows; ++row) {
     quality.loss += loss_of(outputs.subspan(row * each, each), data, row) / rows;
   }
-  if (data.classes == 0) return quality;
-  struct Counts {
-    double right = 0;
-    double guessed = 0;
-    double there = 0;
-    [[nodiscard]] double f1() const { return guessed + there == 0 ? 0 : 2 * right / (guessed + there); }
-  };
-  std::vector<Counts> counts(std::max(each, static_cast<std::size_t>(data.classes)));
-  double right = 0;
-  for (std::size_t row = 0; row < data.rows; ++row) {
-    const std::span<const float> own = outputs.subspan(row * each, each);
-    const std::size_t guess = each == 1
-                                  ? static_cast<std::size_t>(own[0] > 0)
-                                  : static_cast<std::size_t>(std::max_element(own.begin(), own.end()) - own.begin());
-    const auto label = static_cast<std::size_t>(data.labels[row]);
-    ++counts[guess].guessed;
-    ++counts[label].there;
-    if (guess != label) continue;
-    ++counts[label].right;
-    ++right;
+  if (data.classes != 0) {
+    judge_classes(quality, outputs, each, data);
+  } else {
+    quality.rmse = std::sqrt(2 * quality.loss);
+    quality.mean_rmse = deviation_of(data.targets);
   }
-  quality.accuracy = right / rows;
-  double f1 = 0;
-  double occurring = 0;
-  for (const Counts& count : counts) {
-    if (count.there == 0) continue;
-    ++occurring;
-    f1 += count.f1();
-  }
-  quality.f1 = data.classes == 2 ? counts[1].f1() : f1 / occurring;
-  if (each > kSuggestions) quality.recall_at_20 = recall_of_classes(outputs, each, data);
-  if (data.classes == 2 && !data.groups.empty()) quality.recall_at_20 = recall_of_groups(outputs, each, data);
   return quality;
 }
 

@@ -225,6 +225,8 @@ Result<Dataset> scattered(const Dataset& images, std::size_t threads) {
   result.labels = images.labels;
   result.classes = images.classes;
   result.targets = images.targets;
+  result.people = images.people;
+  result.rows_per_person = images.rows_per_person;
   result.features.resize(result.rows * result.width());
   const std::size_t area = images.shape[1] * images.shape[2];
   const std::size_t each = Scattering::kChannels * scattering.out_height() * scattering.out_width();

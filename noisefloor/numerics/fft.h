@@ -1,8 +1,8 @@
 // The discrete Fourier transform of complex vectors whose length is a power of two, in place.
 //
 // Guarantee:     every output is within fft_error(n) · Σ|x| of the exact one, where x is the input: each of the log₂ n
-//                levels multiplies by a rounded root of unity (wrong by up to 5 · 2^-53, for its angle is rounded too) and
-//                adds, which costs at most 9 · 2^-53 relatively.
+//                levels multiplies by a rounded root of unity (wrong by up to 5 · 2^-53, for its angle is rounded too)
+//                and adds, which costs at most 9 · 2^-53 relatively.
 // Thread safety: pure functions.
 #pragma once
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <limits>
 
+#include "noisefloor/numerics/bisect.h"
+
 namespace noisefloor {
 namespace {
 
@@ -45,8 +47,8 @@ Interval gaussian_delta(NoiseMultiplier multiplier, PrivacyLoss epsilon) {
   // e^ε overflows only where the tail it multiplies is 0 or their product below the first term.
   const long double second = tail == 0 ? 0 : std::exp(e + std::log(tail));
   const long double difference = first - second;
-  // Rounding of an argument x ≤ 40 moves its tail by x² 2^-63 < 2^-52 relatively; both terms, and exp and log, stay below
-  // this. Where the second tail was cut to 0, nothing is known from below.
+  // Rounding of an argument x ≤ 40 moves its tail by x² 2^-63 < 2^-52 relatively; both terms, and exp and log, stay
+  // below this. Where the second tail was cut to 0, nothing is known from below.
   const long double error = std::ldexp(first, -46);
   const double lower = tail == 0 ? 0 : std::nextafter(static_cast<double>(difference - error), -1.0);
   const double upper = std::nextafter(static_cast<double>(difference + error), 2.0);
@@ -105,11 +107,7 @@ Result<NoiseMultiplier> analytic_gaussian_multiplier(Epsilon epsilon, Delta delt
     high = low;
     low /= 2;
   }
-  while (high - low > high * 1e-13) {
-    const double middle = low + (high - low) / 2;
-    (enough(middle) ? high : low) = middle;
-  }
-  return NoiseMultiplier::make(high);
+  return NoiseMultiplier::make(bisect({.holds = high, .fails = low}, {.relative = 1e-13}, enough).holds);
 }
 
 Result<NoiseMultiplier> classical_gaussian_multiplier(Epsilon epsilon, Delta delta, bool beyond_its_proof) {

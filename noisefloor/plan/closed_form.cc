@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "noisefloor/accounting/pld.h"
+#include "noisefloor/numerics/bisect.h"
 #include "noisefloor/plan/nearest.h"
 #include "noisefloor/plan/search.h"
 
@@ -47,12 +48,7 @@ double gamma(double sigma, double epsilon_per_epoch) {
     upper *= 2;
     if (upper > 1e300) return kInfinity;
   }
-  double lower = upper / 2;
-  while (upper - lower > 1e-14 * upper) {
-    const double middle = lower + (upper - lower) / 2;
-    (enough(middle) ? upper : lower) = middle;
-  }
-  return upper;
+  return bisect({.holds = upper, .fails = upper / 2}, {.relative = 1e-14}, enough).holds;
 }
 
 double gamma_once(double sigma, double epsilon_per_epoch) { return gamma_bound(sigma, epsilon_per_epoch / 2); }
@@ -359,13 +355,8 @@ double most_epochs(const ClosedFormQuestion& question, Epsilon epsilon) {
   const double theta = 1 + question.growth;
   const double scale = epsilon.value() * real(question.rows.value()) / (theta * theta);
   // γ falls to 2 as epochs grow, so that kγ(k) grows: one k at which it reaches εN/θ².
-  double lower = 0;
-  double upper = scale / 2;
-  for (int i = 0; i < 200 && upper - lower > 1e-9 * upper; ++i) {
-    const double middle = (lower + upper) / 2;
-    (middle * proactive::gamma(sigma, epsilon.value() / middle) <= scale ? lower : upper) = middle;
-  }
-  return lower;
+  const auto fits = [&](double epochs) { return epochs * proactive::gamma(sigma, epsilon.value() / epochs) <= scale; };
+  return bisect({.holds = 0, .fails = scale / 2}, {.halvings = 200, .relative = 1e-9}, fits).holds;
 }
 
 }  // namespace noisefloor

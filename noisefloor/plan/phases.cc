@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "noisefloor/numerics/bisect.h"
 #include "noisefloor/plan/nearest.h"
 #include "noisefloor/plan/search.h"
 
@@ -35,13 +36,9 @@ Outcome least_epsilon(double floor, double target, double noise, double epochs, 
   const auto gamma = [&](double epsilon) { return proactive::gamma(noise, epsilon / epochs); };
   const auto enough = [&](double epsilon) { return epsilon >= gamma(epsilon) * unit; };
   if (enough(floor)) return {floor, gamma(floor)};
-  double lower = floor;
-  double upper = target;
-  while (upper - lower > 1e-12 * upper) {
-    const double middle = lower + (upper - lower) / 2;
-    (enough(middle) ? upper : lower) = middle;
-  }
-  return {upper, gamma(upper)};
+  if (target <= floor) return {target, gamma(target)};
+  const double least = bisect({.holds = target, .fails = floor}, {.relative = 1e-12}, enough).holds;
+  return {least, gamma(least)};
 }
 
 // One update of γ, and σ without ε, as printed.
@@ -122,12 +119,11 @@ std::string nearest_phase(const PhaseQuestion& question, GammaMode mode) {
     other.target = epsilon.value();
     return Calculator(other, *question.noise, mode).largest() > 0;
   };
-  double fewer = 0;
-  double epochs = question.epochs;
-  while (epochs - fewer > 1e-3 * epochs && epochs * real(question.rows.value()) > 1) {
-    const double middle = (fewer + epochs) / 2;
-    (fits(middle, question.target.value()) ? fewer : epochs) = middle;
-  }
+  const double one_row = 1 / real(question.rows.value());
+  const double fewer =
+      bisect({.holds = 0, .fails = question.epochs}, {.relative = 1e-3, .absolute = one_row}, [&](double epochs) {
+        return fits(epochs, question.target.value());
+      }).holds;
   if (fewer > 0) return fmt::format("At most {} epochs fit", at_most_shown(fewer));
   double below = question.target.value();
   double enough = 2 * below;
@@ -136,10 +132,9 @@ std::string nearest_phase(const PhaseQuestion& question, GammaMode mode) {
     enough *= 2;
   }
   if (enough >= 1e6) return "Nor does any other number of epochs fit: do not take part";
-  while (enough - below > 1e-3 * enough) {
-    const double middle = (below + enough) / 2;
-    (fits(question.epochs, middle) ? enough : below) = middle;
-  }
+  enough = bisect({.holds = enough, .fails = below}, {.relative = 1e-3}, [&](double target) {
+             return fits(question.epochs, target);
+           }).holds;
   return fmt::format("It would take epsilon {}", at_least_shown(enough));
 }
 

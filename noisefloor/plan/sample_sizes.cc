@@ -86,10 +86,9 @@ Result<DpEvent> SampleSizes::event(Rows rows, NoiseMultiplier noise, Adjacency a
   std::vector<DpEvent> parts;
   for (const Stretch& one : stretches_) {
     NF_TRY(const Rows size, Rows::make(one.size));
-    NF_TRY(const BatchSampler sampler, draw == Draw::kPoisson ? BatchSampler::poisson(rows, size, adjacency)
-                                                              : BatchSampler::fixed_size(rows, size, adjacency));
+    NF_TRY(const BatchLaw law, BatchLaw::create(draw, rows, size, adjacency));
     NF_TRY(const Steps times, Steps::make(one.rounds));
-    parts.emplace_back(SelfComposedEvent{times, sampler.event(noise)});
+    parts.push_back(law.run(noise, times));
   }
   if (parts.size() == 1) return parts.front();
   return DpEvent(ComposedEvent{std::move(parts)});

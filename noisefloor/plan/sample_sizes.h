@@ -11,15 +11,9 @@
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
-#include "noisefloor/sgd/sampler.h"
+#include "noisefloor/event/dp_sgd_event.h"
 
 namespace noisefloor {
-
-// How rounds draw their examples.
-enum class Draw : std::uint8_t {
-  kPoisson,    // each row by a coin of its own: what the theorems assume
-  kFixedSize,  // a uniform subset: exchanging a row moves a sum by two clip norms, and neighbours are replace-one
-};
 
 class SampleSizes {
  public:
@@ -47,7 +41,8 @@ class SampleSizes {
   [[nodiscard]] double mean() const { return static_cast<double>(total_) / static_cast<double>(rounds_); }
   [[nodiscard]] double theta() const { return static_cast<double>(largest_) / mean(); }
 
-  // What it is to train so with this noise, on these rows. Fails if a size is above the rows.
+  // The event of a training with these samples of the rows and this noise (event/dp_sgd_event.h). Fails if a size is above the
+  // rows.
   [[nodiscard]] Result<DpEvent> event(Rows rows, NoiseMultiplier noise, Adjacency adjacency, Draw draw) const;
 
  private:

@@ -22,8 +22,8 @@ struct WideProbabilities;  // wide_real.h, which is costly to include: samplers 
 
 class AliasTable {
  public:
-  // What is missing to a sum of 1 is the probability of one more outcome, p.size().
-  // `unit_bits` is 63 but in tests: a coarser table leaves more to the rest.
+  // If the probabilities sum to less than 1, what is missing is the probability of one more outcome, p.size().
+  // `unit_bits` is 63 except in tests: a coarser table leaves more to the rest.
   explicit AliasTable(const WideProbabilities& given, int unit_bits = 63);
 
   // An outcome, and one spare random bit.

@@ -41,7 +41,7 @@ TEST(AliasTable, HasTheGivenLaw) {
   EXPECT_LT(p_value(table, {0.49, 0.26, 0.125, 0.0625, 0.0625}, 1), kAlpha);
 }
 
-TEST(AliasTable, WhatIsMissingIsOneMoreOutcome) {
+TEST(AliasTable, MissingProbabilityBelongsToOneMoreOutcome) {
   const std::vector<double> all = {0.1, 0.2, 0.3, 0.4};
   EXPECT_GT(p_value(AliasTable(wide_but_last(all)), all, 2), kAlpha);
 }

@@ -2,17 +2,18 @@
 //
 // SecureRandom   keyed by the kernel (getrandom). Every sampler and mechanism that promises privacy takes this one.
 // ReplayRandom   keyed by a seed that the caller gives, so that a run can be repeated. Whoever knows the seed can
-//                subtract the noise: there is no privacy. It is another type, and what mechanisms release with it is a type of
-//                its own too (mechanisms/release.h), so that it cannot stand in for the secure one by mistake.
+//                subtract the noise, so there is no privacy. It is a separate type, and so is what mechanisms release
+//                with it (mechanisms/release.h): it cannot stand in for the secure one by mistake.
 //
 // Guarantee:     outputs are indistinguishable from uniform bits under the assumption that AES-256 is a good cipher.
 //                After each buffer the key is replaced by fresh output and the old key is gone, so a later look into
-//                memory does not reveal earlier buffers. Memory is wiped on destruction and kept out of core dumps where the kernel can.
+//                memory does not reveal earlier buffers. Memory is wiped on destruction and kept out of core dumps
+//                where the kernel can.
 // Fork:          a forked child of a process that holds a SecureRandom gets a stream of its own: the kernel wipes the
 //                state in the child (MADV_WIPEONFORK), and the wiped stream seeds itself anew before its next output.
 //                A ReplayRandom repeats in the child, as a replay should.
 // Not covered:   a virtual machine that is restored from a snapshot repeats its stream.
-// Thread safety: none. One stream for each thread.
+// Thread safety: none. Give each thread a stream of its own.
 #pragma once
 
 #include <array>
@@ -94,7 +95,8 @@ class SecureRandom final : public BitStream {
 
 class ReplayRandom final : public BitStream {
  public:
-  // The same seed gives the same stream on every machine and in every version. With a position() it goes on from there.
+  // The same seed gives the same stream on every machine and in every version. With a position() it continues from
+  // there.
   [[nodiscard]] static Result<ReplayRandom> create(std::uint64_t seed, std::uint64_t position = 0);
 
   // How far the stream was read.

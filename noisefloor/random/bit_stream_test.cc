@@ -94,7 +94,7 @@ TEST(BitStream, OddSizesLoseNothing) {
   EXPECT_EQ(whole, pieces);
 }
 
-TEST(BitStream, AReplayGoesOnFromAnyPosition) {
+TEST(BitStream, AReplayContinuesFromAnyPosition) {
   ReplayRandom whole = ReplayRandom::create(11).value();
   EXPECT_EQ(whole.position(), 0U);
   EXPECT_EQ(ReplayRandom::create(11, 0).value().next_u64(), ReplayRandom::create(11).value().next_u64());

@@ -16,8 +16,8 @@ namespace noisefloor {
 
 // For many draws: tens of millions a second on one core, after about a millisecond of set-up.
 //
-// The half-line is cut into blocks of a power-of-two width of at most σ/16. An alias table picks a block by the density at
-// its left edge, a uniform number a place in it, and the place is kept with the ratio of its density to that of the
+// The half-line is cut into blocks of a power-of-two width of at most σ/16. An alias table picks a block by the density
+// at its left edge, a uniform number a place in it, and the place is kept with the ratio of its density to that of the
 // edge: nearly always, decided by a bound on the ratio without computing it. Exact as internal::AliasTable is: up to an
 // event of probability below 2^-200, on which the process ends. Requires: 2^-6 ≤ σ ≤ 2^52.
 class DiscreteGaussian {

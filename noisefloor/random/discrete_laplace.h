@@ -24,7 +24,7 @@ class DiscreteLaplace {
 
   [[nodiscard]] std::int64_t sample(BitStream& stream) const;
 
-  // A draw conditioned on |X| ≤ bound, soon for every bound. Requires 0 ≤ bound < 2^62.
+  // A draw conditioned on |X| ≤ bound. It takes little time for every bound. Requires 0 ≤ bound < 2^62.
   [[nodiscard]] std::int64_t sample_within(BitStream& stream, std::int64_t bound) const;
 
   [[nodiscard]] NoiseScale scale() const { return scale_; }

@@ -8,7 +8,7 @@
 // Guarantee:   exact, up to an event of probability below 2^-200, on which the process ends.
 // Requires:    at least one option and at most 2^24; multiplicities from 1 to 2^52; the smallest numerator is 0;
 //              denominator ≥ 1.
-// Timing:      one exp for each option; independent of the weights but for rare repeats.
+// Timing:      one exp for each option; independent of the weights except for rare repeats.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 // Not covered:   this is floating-point noise. Its low-order bits can tell sums apart that should look alike (Mironov
 //                2012), and no ε that is computed for it covers that. The discrete samplers have no such defect.
 // Requires:      sigma finite, 0 or above (checked). Above 1e37 outputs can overflow to infinities.
-// Thread safety: as the stream: one for each thread.
+// Thread safety: that of the stream: give each thread one of its own.
 #pragma once
 
 #include <cstddef>

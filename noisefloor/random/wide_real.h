@@ -14,8 +14,8 @@ using WideReal =
     boost::multiprecision::number<boost::multiprecision::cpp_bin_float<320, boost::multiprecision::digit_base_2>,
                                   boost::multiprecision::et_off>;
 
-// Probabilities below are computed to within this, absolutely: up to half a million operations of 2^-318 each, with room to
-// spare.
+// Probabilities below are computed to within this, absolutely: up to half a million operations of 2^-318 each, with
+// room to spare.
 inline const WideReal& wide_error() {
   static const WideReal error = ldexp(WideReal(1), -300);
   return error;

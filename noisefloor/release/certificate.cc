@@ -11,6 +11,7 @@
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/release/json_depth.h"
 
 namespace noisefloor {
 namespace {
@@ -178,8 +179,6 @@ std::vector<CurvePoint> certified_curve(const DpStatement& statement) {
   return curve;
 }
 
-Digest digest_of(const std::vector<NamedTensor>& tensors) { return blake2b(to_safetensors({tensors, {}})); }
-
 Digest digest_of(std::string_view document) { return blake2b(Json::parse(document).dump()); }
 
 std::string to_json(const Certificate& certificate, const Sign& sign) {
@@ -193,6 +192,7 @@ std::string to_json(const Certificate& certificate, const Sign& sign) {
 }
 
 Result<SignedCertificate> parse_certificate(std::string_view text) {
+  if (internal::is_too_deep(text)) return input_data_error("the certificate is nested too deeply");
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("noisefloor_certificate", 0) != kCertificateVersion) {
     return input_data_error("this is no certificate of a version that is known here");

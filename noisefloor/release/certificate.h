@@ -2,7 +2,7 @@
 // and which ledger paid; signed with that ledger's key.
 //
 // Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for whoever reads it. The
-//                digest is that of the model's tensors or of the document, so a certificate is not about another one.
+//                digest is that of the document, or of a model's tensors, so a certificate is not about another one.
 //                parse_certificate gives back only what was signed and is true of its own statement.
 // Format:        docs/formats/certificate.md.
 // Thread safety: plain data; pure functions.
@@ -21,14 +21,11 @@
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/event/dp_event.h"
-#include "noisefloor/model/safetensors.h"
 #include "noisefloor/numerics/interval.h"
 
 namespace noisefloor {
 
 inline constexpr int kCertificateVersion = 2;
-// Under this name a model's file holds its certificate.
-inline constexpr const char* kCertificateKey = "noisefloor.certificate";
 
 // What can be released: a model's tensors, or a document in JSON.
 enum class ReleaseKind : std::uint8_t { kModel, kAnswer, kUtilityGraph };
@@ -72,10 +69,7 @@ struct Certificate {
 // ε at some usual δ; what no accountant can say is left out.
 [[nodiscard]] std::vector<CurvePoint> certified_curve(const DpStatement& statement);
 
-// Of names, shapes and values.
-[[nodiscard]] Digest digest_of(const std::vector<NamedTensor>& tensors);
-
-// Of a document in JSON, however it is spaced. Requires JSON.
+// The digest of a document in JSON, however it is spaced. Requires JSON.
 [[nodiscard]] Digest digest_of(std::string_view document);
 
 // Signs a text; nothing where there is no key, as for what was not charged.

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "noisefloor/release/json_depth.h"
+
 namespace noisefloor {
 namespace {
 
@@ -41,12 +43,20 @@ Result<Draft> document_draft(ReleaseKind kind, std::string name, const std::stri
 }
 
 Result<std::optional<Document>> read_document(std::string_view bytes) {
+  if (!bytes.starts_with('{')) return std::optional<Document>{};
+  if (internal::is_too_deep(bytes)) return input_data_error("the document is nested too deeply");
   Json json = Json::parse(bytes, nullptr, false);
   if (!json.is_object() || !json.contains(kMember) || !json[kMember].is_object()) return std::optional<Document>{};
   if (text_of(json) != bytes) return verification_failed("its text was altered");
   std::string certificate = text_of(json[kMember]);
   json.erase(kMember);
   return std::optional<Document>(Document{json.dump(), std::move(certificate)});
+}
+
+Result<std::optional<ReleaseParts>> read_document_parts(std::string_view bytes) {
+  NF_TRY(std::optional<Document> document, read_document(bytes));
+  if (!document) return std::optional<ReleaseParts>{};
+  return std::optional<ReleaseParts>(ReleaseParts{std::move(document->certificate), digest_of(document->content)});
 }
 
 }  // namespace noisefloor

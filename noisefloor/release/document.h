@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/release/release_reader.h"
 #include "noisefloor/release/road.h"
 
 namespace noisefloor {
@@ -26,5 +27,8 @@ struct Document {
 };
 // Nothing if it is another kind of file; kVerificationFailed if its text was altered.
 [[nodiscard]] Result<std::optional<Document>> read_document(std::string_view bytes);
+
+// The reader of documents.
+[[nodiscard]] Result<std::optional<ReleaseParts>> read_document_parts(std::string_view bytes);
 
 }  // namespace noisefloor

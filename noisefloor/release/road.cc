@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <filesystem>
 #include <utility>
 
-#include "noisefloor/base/file.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/release/verify_release.h"
@@ -22,8 +19,8 @@ Result<void> authorise(const ReleaseRequest& request, Outlet& outlet) {
 }
 
 // The sealed release of what was made before. Its digest, signature and ε are checked.
-Result<Sealed> unsealed(std::string bytes) {
-  NF_TRY(VerifiedRelease verified, verify_release(bytes));
+Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes) {
+  NF_TRY(VerifiedRelease verified, verify_release(bytes, request.reader));
   return Sealed{std::move(bytes), std::move(verified.certificate.certificate), std::move(verified.certificate_text)};
 }
 
@@ -44,17 +41,17 @@ std::string configuration_of(const ReleaseRequest& request) {
   return stated.empty() ? "{}" : stated;
 }
 
-// What an earlier run of this request sealed and left behind. An error if there is something that is not of it.
+// What an earlier run of this request sealed and left behind. An error if something else lies there.
 Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet) {
   NF_TRY(std::optional<std::string> bytes, outlet.kept());
   if (!bytes) return std::optional<Sealed>{};
   std::optional<std::uint64_t> sequence;
   NF_TRY(const std::optional<LedgerState::Spend> spend, earlier_spend(request.spend, ledger, sequence));
   const Error other = invalid_argument(
-      fmt::format("{} is there already, and is another release: give another place (--output), and another key to "
-                  "release, and spend, again",
+      fmt::format("{} is there already, and is another release: give another place, and another key to release, and "
+                  "spend, again",
                   shown(outlet.name())));
-  Result<Sealed> sealed = unsealed(*std::move(bytes));
+  Result<Sealed> sealed = unsealed(request, *std::move(bytes));
   if (!spend || !sealed.has_value()) return other;
   const Certificate& certificate = sealed.value().certificate;
   if (!certificate.spend || certificate.spend->budget != request.spend.budget ||
@@ -110,56 +107,10 @@ Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outle
                       "spend, again, give another key",
                       shown(request.spend.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
     }
-    NF_TRY(earlier, unsealed(*reservation.earlier_answer()));
+    NF_TRY(earlier, unsealed(request, *reservation.earlier_answer()));
   }
   NF_TRY_VOID(outlet.publish(*earlier));
   return Released{*std::move(earlier), true};
-}
-
-// --- Files ------------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr std::size_t kMaxReleaseBytes = std::size_t{4} << 30;
-
-}  // namespace
-
-FileOutlet::FileOutlet(std::string path, std::string certificate_path)
-    : path_(std::move(path)), sealed_path_(path_ + ".sealed"), certificate_path_(std::move(certificate_path)) {}
-
-Result<void> FileOutlet::prepare() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (error) {
-    return io_error(fmt::format("the folder {} could not be made: {}", shown(folder.string()), error.message()));
-  }
-  // Whether it can be written is known from trying.
-  const std::string probe = path_ + ".probe";
-  NF_TRY_VOID(write_file(probe, ""));
-  std::filesystem::remove(probe, error);
-  return success();
-}
-
-Result<std::optional<std::string>> FileOutlet::kept() {
-  for (const std::string& path : {sealed_path_, path_}) {
-    std::error_code error;
-    if (!std::filesystem::exists(path, error)) continue;
-    NF_TRY(std::string bytes, read_file(path, kMaxReleaseBytes));
-    return std::optional<std::string>(std::move(bytes));
-  }
-  return std::optional<std::string>{};
-}
-
-Result<void> FileOutlet::keep(const std::string& bytes) { return write_file(sealed_path_, bytes); }
-
-Result<void> FileOutlet::publish(const Sealed& release) {
-  // The certificate first: where the file is, everything is.
-  NF_TRY_VOID(write_file(certificate_path_, release.signed_certificate));
-  NF_TRY_VOID(write_file(path_, release.bytes));
-  std::error_code error;
-  std::filesystem::remove(sealed_path_, error);
-  return success();
 }
 
 }  // namespace noisefloor

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "noisefloor/model/safetensors.h"
 #include "noisefloor/release/document.h"
 
 namespace noisefloor {
@@ -27,26 +26,17 @@ Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) 
 
 }  // namespace
 
-Result<VerifiedRelease> verify_release(std::string_view bytes) {
-  std::string text;
-  std::optional<Digest> content;
-  if (!bytes.empty() && bytes.front() == '{') {
-    NF_TRY(std::optional<Document> document, read_document(bytes));
-    if (document) content = digest_of(document->content);
-    text = document ? std::move(document->certificate) : std::string(bytes);
-  } else {
-    NF_TRY(TensorFile file, parse_safetensors(bytes));
-    const auto found = file.metadata.find(kCertificateKey);
-    if (found == file.metadata.end())
-      return input_data_error("the model holds no certificate: nothing is promised of it");
-    content = digest_of(file.tensors);
-    text = std::move(found->second);
+Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseReader& reader) {
+  NF_TRY(std::optional<ReleaseParts> parts, read_document_parts(bytes));
+  if (!parts && reader) {
+    NF_TRY(parts, reader(bytes));
   }
+  const std::string text = parts ? std::move(parts->certificate) : std::string(bytes);
   NF_TRY(SignedCertificate certificate, parse_certificate(text));
-  if (content && content != certificate.certificate.released) {
+  if (parts && parts->content != certificate.certificate.released) {
     return verification_failed("what it holds is not what the certificate is about");
   }
-  return VerifiedRelease{std::move(certificate), std::move(text), content.has_value(), blake2b(bytes)};
+  return VerifiedRelease{std::move(certificate), text, parts.has_value(), blake2b(bytes)};
 }
 
 namespace {

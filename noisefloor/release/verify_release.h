@@ -12,19 +12,20 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/release/certificate.h"
+#include "noisefloor/release/release_reader.h"
 
 namespace noisefloor {
 
 struct VerifiedRelease {
   SignedCertificate certificate;
   std::string certificate_text;
-  bool has_content = false;  // or else it is a certificate alone
-  Digest digest{};           // of the bytes
+  bool has_content = false;  // false for a certificate alone
+  Digest digest{};           // of all bytes
 };
 
-// A model (safetensors), a document or a certificate (JSON). kInputData if it is none of them, or has no certificate;
-// kVerificationFailed with the reason.
-[[nodiscard]] Result<VerifiedRelease> verify_release(std::string_view bytes);
+// A document or a certificate (JSON), or a file of the kind that `reader` reads. kInputData if it is none of them, or has no
+// certificate; kVerificationFailed with the reason.
+[[nodiscard]] Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseReader& reader = {});
 
 // Requires a certificate that names a ledger (refused otherwise).
 [[nodiscard]] Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger);

@@ -20,7 +20,7 @@ constexpr double kLegend = 150;  // on the right, for several series
 constexpr double kTop = 64;
 constexpr double kBottom = 60;
 
-// Told apart also by people who see few colours, and by their darkness in print.
+// People who see few colours can tell these apart too, and so can readers of a print, by their darkness.
 struct Colour {
   const char* line;
   const char* band;
@@ -34,7 +34,7 @@ constexpr std::array<Colour, 8> kColours{{{"#1f5a99", "#2f6fb3"},
                                           {"#444444", "#777777"},
                                           {"#0b7285", "#1098ad"}}};
 
-// Round steps of 1, 2 or 5 times a power of ten: about as many as wanted.
+// Steps of 1, 2 or 5 times a power of ten, about as many as wanted.
 std::vector<double> linear_ticks(double low, double high, int wanted) {
   const double rough = (high - low) / wanted;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -52,7 +52,7 @@ std::vector<double> linear_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
-// Powers of ten; with 2 and 5 times them between where there are few.
+// Powers of ten, with 2 and 5 times each of them where there are few.
 std::vector<double> logarithmic_ticks(double low, double high, int wanted) {
   const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
@@ -69,7 +69,7 @@ std::vector<double> logarithmic_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
-// From a number to its place in the picture.
+// Maps a number to its place in the picture.
 struct Axis {
   double low;
   double high;

@@ -1,7 +1,8 @@
 // Line charts as SVG pictures, each line with a band between two bounds.
 //
-// Two forms: a picture of its own (to_svg), and one inside a page (to_inline_svg), whose style sheet gives the colours. The latter has
-// no text but numbers and the names of the axes: title, legend and table stand beside it as HTML, which wraps.
+// A chart has two forms: a picture of its own (to_svg), and one inside a page (to_inline_svg), whose style sheet gives the
+// colours. Inside a page it has no text but numbers and the names of the axes: title, legend and table stand beside it as
+// HTML, which wraps.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -47,16 +48,17 @@ struct Chart {
 
 [[nodiscard]] std::string to_svg(const Chart& chart);
 
-// For wide pages and for narrow ones: the page shows one of them.
+// A page holds a chart in both sizes and shows the one that fits its width.
 enum class ChartSize : std::uint8_t { kWide, kNarrow };
 
-// `id` is unique in its page. Classes: axis, tick and grid; line-N, band-N and dot-N for the series N = 1 … kChartColours, over and over;
-// reference for the diagonal and the level; spot.
+// `id` is unique in its page. The elements have these classes for the style sheet: axis, tick and grid; line-N, band-N and
+// dot-N for the series N = 1 … kChartColours, over and over; reference for the diagonal and the level; spot.
 inline constexpr std::size_t kChartColours = 6;
 [[nodiscard]] std::string to_inline_svg(const Chart& chart, const std::string& id, ChartSize size,
                                         const std::string& description);
 
-// The points as comma-separated values, with a line of names first; of several series, the name of each begins its lines.
+// The points as comma-separated values, with a line of names first. If there are several series, each line begins with the
+// name of its own.
 [[nodiscard]] std::string to_csv(const Chart& chart, const std::string& x_name, const std::string& y_name);
 
 }  // namespace noisefloor

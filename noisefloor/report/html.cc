@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -83,6 +84,13 @@ std::string escaped(std::string_view text) {
 std::string shown_near(double value, int digits) { return shown(value, digits, 0); }
 std::string shown_at_least(double value, int digits) { return shown(value, digits, 1); }
 std::string shown_at_most(double value, int digits) { return shown(value, digits, -1); }
+
+std::string shown_interval(double lower, double upper) {
+  if (!std::isfinite(upper)) return "infinite";
+  const double width = upper - lower;
+  const int digits = width <= 0 ? 12 : std::clamp(static_cast<int>(std::ceil(-std::log10(width / upper))) + 2, 4, 12);
+  return fmt::format("{:.{}g} (certified: at least {:.{}g})", upper, digits, lower, digits);
+}
 
 std::string shown_count(std::uint64_t value) {
   std::string text = std::to_string(value);

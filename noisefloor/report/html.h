@@ -19,6 +19,9 @@ namespace noisefloor {
 [[nodiscard]] std::string shown_at_least(double value, int digits);
 [[nodiscard]] std::string shown_at_most(double value, int digits);
 
+// A certified interval as text, with as many digits as both bounds share and two more: "1.0012 (certified: at least 1.0009)".
+[[nodiscard]] std::string shown_interval(double lower, double upper);
+
 // With commas: "10,000".
 [[nodiscard]] std::string shown_count(std::uint64_t value);
 

@@ -9,35 +9,26 @@
 
 #include "noisefloor/report/epsilon_scale.h"
 #include "noisefloor/report/html.h"
+#include "noisefloor/report/html_pieces.h"
 #include "noisefloor/report/style.h"
 
 namespace noisefloor {
 namespace {
 
+using internal::factor;
+using internal::figures_html;
+using internal::is_private;
+using internal::one_in;
+using internal::paragraph;
+using internal::percent;
+using internal::reading_html;
+using internal::scrolled;
+using internal::table_html;
+using internal::this_noun;
+
 constexpr const char* kPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-// --- Numbers for people ------------------------------------------------------------------------------------------------------
-
-// Rounded up to three digits: "20.1", "22,100".
-std::string factor(double value) {
-  const std::string text = shown_at_least(value, 3);
-  const double rounded = std::strtod(text.c_str(), nullptr);
-  return rounded >= 1000 ? shown_count(static_cast<std::uint64_t>(std::llround(rounded))) : text;
-}
-
-std::string percent_at_least(double share) { return shown_at_least(std::min(100.0, 100 * share), 3) + " %"; }
-std::string percent(double share) { return shown_near(100 * share, 3) + " %"; }
-
-// A chance of at most δ.
-std::string one_in(double delta) {
-  if (delta >= 1) return "1 in 1";
-  const double count = 1 / delta * (1 + 1e-12);
-  return count < 1e15 ? "1 in " + shown_count(static_cast<std::uint64_t>(count)) : fmt::format("{:g}", delta);
-}
-
-bool is_private(const HtmlReport& report) { return std::isfinite(report.promise.epsilon_upper); }
-
-std::string this_noun(const HtmlReport& report) { return (report.several ? "these " : "this ") + report.noun; }
+// --- Verdict -----------------------------------------------------------------------------------------------------------------
 
 // Enough digits to tell the bounds apart, within reason.
 int digits_of(const HtmlReport::Promise& promise) {
@@ -46,116 +37,12 @@ int digits_of(const HtmlReport::Promise& promise) {
   return std::clamp(static_cast<int>(std::ceil(-std::log10(width / promise.epsilon_upper))) + 2, 4, 6);
 }
 
-// --- Pieces ------------------------------------------------------------------------------------------------------------------
-
-std::string paragraph(const char* kind, const std::string& text) {
-  return text.empty() ? "" : fmt::format("<p class=\"{}\">{}</p>\n", kind, escaped(text));
-}
-
-std::string table_html(const HtmlReport::Table& table, const char* kind) {
-  std::string html = fmt::format("<table class=\"{}\"><caption>{}</caption>", kind, escaped(table.caption));
-  if (!table.head.empty()) {
-    html += "<thead><tr>";
-    for (const std::string& cell : table.head) html += fmt::format("<th scope=\"col\">{}</th>", escaped(cell));
-    html += "</tr></thead>";
-  }
-  html += "<tbody>\n";
-  for (const std::vector<std::string>& row : table.rows) {
-    html += "<tr>";
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      html += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", escaped(row[i]))
-                     : fmt::format("<td>{}</td>", escaped(row[i]));
-    }
-    html += "</tr>\n";
-  }
-  return html + "</tbody></table>\n";
-}
-
-std::string scrolled(const HtmlReport::Table& table, const char* kind = "") {
-  return fmt::format("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">{}</div>\n",
-                     escaped(table.caption), table_html(table, kind));
-}
-
-std::string numbers_of(const HtmlReport::Table& table) {
-  return fmt::format("<details><summary aria-label=\"The numbers: {}\">The numbers</summary>\n{}</details>\n",
-                     escaped(table.caption), scrolled(table));
-}
-
-HtmlReport::Table numbers_of(const Chart& chart) {
-  HtmlReport::Table table{chart.title, {}, {}};
-  const bool several = chart.series.size() > 1;
-  bool bounded = false;
-  for (const Chart::Series& series : chart.series) {
-    for (const Chart::Point& p : series.points) bounded |= p.lower != p.upper;
-  }
-  if (several) table.head.emplace_back("line");
-  table.head.push_back(chart.x_label);
-  if (bounded) {
-    table.head.push_back(chart.y_label + ", lowest");
-    table.head.push_back(chart.y_label + ", highest");
-  } else {
-    table.head.push_back(chart.y_label);
-  }
-  for (const Chart::Series& series : chart.series) {
-    for (const Chart::Point& p : series.points) {
-      std::vector<std::string> row;
-      if (several) row.push_back(series.name);
-      row.push_back(shown_near(p.x, 4));
-      row.push_back(shown_near(p.lower, 6));
-      if (bounded) row.push_back(shown_near(p.upper, 6));
-      table.rows.push_back(std::move(row));
-    }
-  }
-  return table;
-}
-
-std::string legend_of(const Chart& chart) {
-  std::string items;
-  const auto item = [&](const std::string& mark, const std::string& text) {
-    items += fmt::format(R"(<li><svg viewBox="0 0 28 12" aria-hidden="true">{}</svg>{}</li>)", mark, escaped(text));
-  };
-  for (std::size_t i = 0; chart.series.size() > 1 && i < chart.series.size(); ++i) {
-    item(fmt::format(R"(<path class="line-{}" d="M2 6H26"/>)", i % kChartColours + 1), chart.series[i].name);
-  }
-  constexpr const char* kDashes = R"(<path class="reference" d="M1 6H27"/>)";
-  if (!chart.diagonal.empty()) item(kDashes, chart.diagonal);
-  if (chart.level) item(kDashes, chart.level->label);
-  if (chart.spot) item(R"(<circle class="spot" cx="14" cy="6" r="4"/>)", chart.spot->label);
-  return items.empty() ? "" : "<ul class=\"legend\">" + items + "</ul>\n";
-}
-
-std::string figure_html(const HtmlReport::Figure& figure) {
-  return fmt::format(R"(<figure class="card" id="{}"><figcaption><h3>{}</h3>)", escaped(figure.id),
-                     escaped(figure.chart.title)) +
-         paragraph("sub", figure.chart.subtitle) + "</figcaption>\n" + legend_of(figure.chart) +
-         to_inline_svg(figure.chart, figure.id + "-wide", ChartSize::kWide, figure.reading) +
-         to_inline_svg(figure.chart, figure.id + "-narrow", ChartSize::kNarrow, figure.reading) + "\n" +
-         paragraph("reading", figure.reading) + numbers_of(numbers_of(figure.chart)) + "</figure>\n";
-}
-
-// A part of the page; nothing if it has no content.
-struct Part {
-  const char* id;
-  std::string heading;
-  std::string lead;
-  std::string content;
+struct Badge {
+  const char* state;  // its class in the style sheet
+  std::string text;
 };
 
-std::string figures_html(const std::vector<HtmlReport::Figure>& figures) {
-  if (figures.empty()) return "";
-  std::string html = "<div class=\"grid-2\">\n";
-  for (const HtmlReport::Figure& figure : figures) html += figure_html(figure);
-  return html + "</div>\n";
-}
-
-// --- Verdict -----------------------------------------------------------------------------------------------------------------
-
-struct Verdict {
-  const char* state;
-  std::string badge;
-};
-
-Verdict verdict_of(const HtmlReport& report) {
+Badge badge_of(const HtmlReport& report) {
   if (!is_private(report)) return {"bad", "NOT PRIVATE"};
   const double epsilon = report.promise.epsilon_upper;
   const EpsilonBand& band = band_of(epsilon);
@@ -213,11 +100,11 @@ std::string merit_html(const HtmlReport& report) {
 }
 
 std::string hero_html(const HtmlReport& report) {
-  const Verdict verdict = verdict_of(report);
+  const Badge badge = badge_of(report);
   std::string html = fmt::format(
       "<section class=\"card hero {}\" aria-labelledby=\"name\">\n<div class=\"hero-grid\">\n<div>\n"
       "<p class=\"badge\">{}</p>\n<h1 id=\"name\">{}</h1>\n",
-      verdict.state, escaped(verdict.badge), escaped(report.name));
+      badge.state, escaped(badge.text), escaped(report.name));
   html += paragraph("promise", promise_in_words(report));
   for (const std::string& warning : report.warnings) html += paragraph("warning", warning);
   return html + "</div>\n" + merit_html(report) + "</div>\n" + facts_html(report) + checks_html(report) +
@@ -269,76 +156,7 @@ std::string budget_html(const HtmlReport& report) {
   return html + paragraph("sub", b.left_in_words) + "</div>\n";
 }
 
-// --- Reading -----------------------------------------------------------------------------------------------------------------
-
-std::string scale_html(const HtmlReport& report) {
-  const double epsilon = report.promise.epsilon_upper;
-  const EpsilonBand& band = band_of(epsilon);
-  std::string among;
-  HtmlReport::Table table{"Typical values of ε", {"application", "ε", "why"}, {}};
-  for (const TypicalEpsilon& t : typical_epsilons()) {
-    // As it is shown, rounded.
-    const double shown = std::strtod(shown_at_least(epsilon, 3).c_str(), nullptr);
-    if (shown >= t.low && shown <= t.high) among += (among.empty() ? "" : ", ") + std::string(t.application);
-    table.rows.push_back({t.application, fmt::format("{:g} to {:g}", t.low, t.high), t.why});
-  }
-  const std::string stands =
-      fmt::format("On a scale of strong (up to 1), practical (up to 10), weak (up to 100) and none, ε ≤ {} is {}. {}",
-                  shown_at_least(epsilon, 3), band.name,
-                  among.empty() ? "It is outside the ranges that are typical of the applications below."
-                                : "It is within what is typical of: " + among + ".");
-  return "<div class=\"card keep\"><h3>Where it stands</h3>\n" + paragraph("reading", band.meaning) +
-         epsilon_scale_svg(epsilon, "scale-wide", ChartSize::kWide, stands) +
-         epsilon_scale_svg(epsilon, "scale-narrow", ChartSize::kNarrow, stands) + paragraph("reading", stands) +
-         paragraph("sub", "Two ε compare only where the same unit is protected against the same change.") +
-         numbers_of(table) + "</div>\n";
-}
-
-std::string odds_html(const HtmlReport& report) {
-  if (!report.odds) return "";
-  const HtmlReport::Promise& p = report.promise;
-  const std::string without = "without " + this_noun(report);
-  const std::string member = p.exchanged ? fmt::format("which of two {}s was used", p.unit)
-                                         : fmt::format("whether one {} was in the data", p.unit);
-  std::string rows;
-  const auto row = [&](const std::string& what, const std::string& before, const std::string& after) {
-    rows += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>\n", escaped(what), before, after);
-  };
-  row("Guesses right, on even odds", "50 %", percent_at_least((1 + report.odds->advantage) / 2));
-  for (const auto& [alarms, found] : report.odds->found) {
-    row(fmt::format("Members found, with {} false alarms", percent(alarms)), percent(alarms), percent_at_least(found));
-  }
-  for (const auto& [before, after] : report.odds->beliefs) {
-    row(fmt::format("Belief in a membership that was held {} likely*", percent(before)), percent(before),
-        percent_at_least(after));
-  }
-  return fmt::format(
-             "<div class=\"card keep\"><h3>What an attacker can still do</h3>\n"
-             "<p class=\"reading\">Someone who knows everything else, and every detail of how it was made, tries to "
-             "find "
-             "out {}. No "
-             "method does better than this:</p>\n"
-             "<table class=\"odds\" style=\"margin-top:10px\"><thead><tr><th scope=\"col\">attempt</th><th "
-             "scope=\"col\">{}</th><th scope=\"col\">with, at most</th></tr></thead><tbody>\n{}</tbody></table>\n",
-             escaped(member), escaped(without), rows) +
-         paragraph("sub", p.delta > 0 ? fmt::format("* but for a chance of {}. The other rows hold without exception.",
-                                                    one_in(p.delta))
-                                      : "* without exception.") +
-         paragraph("sub",
-                   "Bounds from the certified trade-off curve and (ε, δ); real attacks know less and reach less.") +
-         "</div>\n";
-}
-
-std::string reading_html(const HtmlReport& report) {
-  if (!is_private(report)) {
-    return paragraph("card",
-                     "Without a bound there is nothing to read: someone who knows the rest of the data may find out "
-                     "whether any one record was among them, and what it said.");
-  }
-  return "<div class=\"grid-2\">\n" + scale_html(report) + odds_html(report) + "</div>\n";
-}
-
-// --- The rest ----------------------------------------------------------------------------------------------------------------
+// --- The page ----------------------------------------------------------------------------------------------------------------
 
 std::string parameters_html(const HtmlReport& report) {
   std::string html;
@@ -372,6 +190,14 @@ std::string utility_html(const HtmlReport& report) {
   }
   return html.empty() ? "" : "<div class=\"stack\">" + html + "</div>";
 }
+
+// A part of the page; it is left out if it has no content.
+struct Part {
+  const char* id;
+  std::string heading;
+  std::string lead;
+  std::string content;
+};
 
 std::vector<Part> parts_of(const HtmlReport& report) {
   const std::string epsilon = is_private(report)
@@ -408,10 +234,10 @@ std::string promise_in_words(const HtmlReport& report) {
   }
   const double times = std::exp(p.epsilon_upper);
   const std::string because = p.exchanged
-                                  ? fmt::format("because one {0} of the data was this {0} and not another one", p.unit)
-                                  : fmt::format("because one {} was among the data, or was not", p.unit);
+                                  ? fmt::format("because one {0} in the data was this {0} and not another one", p.unit)
+                                  : fmt::format("because one {} was in the data or was not", p.unit);
   const std::string exception =
-      p.delta > 0 ? fmt::format(", but for a chance of at most {}", one_in(p.delta)) : std::string();
+      p.delta > 0 ? fmt::format(", except with a chance of at most {}", one_in(p.delta)) : std::string();
   return fmt::format("Nothing that anyone can find out from {} becomes more than {} times as likely {}{}.",
                      this_noun(report), times < 1e6 ? factor(times) : "a million (" + shown_at_least(times, 2) + ")",
                      because, exception);

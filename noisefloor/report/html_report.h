@@ -3,7 +3,7 @@
 // Guarantee:     the file needs no network, no script and no other file, and a content security policy forbids all of them. Every
 //                text that it is handed is escaped. Bounds are rounded to their safe side. It is readable on a phone and in print,
 //                in light and in dark, by keyboard and by screen reader (tests/report looks at it in a browser).
-// Requires:      numbers that were verified by whoever hands them over: nothing is recomputed here.
+// Requires:      the caller has verified the numbers: nothing is recomputed here (assembled_report.h does both).
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -17,30 +17,30 @@
 namespace noisefloor {
 
 struct HtmlReport {
-  std::string name;                // of what was released
+  std::string name;                // the name of what was released
   std::string noun = "model";      // what it is, in a sentence: "this model", "these 3 models"
   bool several = false;            // the noun is in the plural
-  bool certificate_alone = false;  // what it is about was not at hand
+  bool certificate_alone = false;  // the release itself was not at hand
 
   struct Promise {
     double epsilon_lower = 0;
     double epsilon_upper = 0;  // infinite: not private
     double delta = 0;
     std::string unit;        // "row", "person"
-    bool exchanged = false;  // neighbours differ by one unit being another one; else by its being there or not
+    bool exchanged = false;  // in a neighbour one unit is another one; else one unit is there or not
   };
   Promise promise;
 
-  // What was looked at before this was written.
+  // A check that was made, or left out, before the report was written.
   struct Check {
     std::string what;
     std::string result;
-    bool done = true;  // false: not looked at
+    bool done = true;  // false: it was left out
   };
   std::vector<Check> checks;
   std::vector<std::string> warnings;  // shown at the top, one sentence each
 
-  // Of the test data and the like: "Accuracy on test data", "86.5 %", "10,000 examples, taken as public".
+  // A measured quality: "Accuracy on test data", "86.5 %", "10,000 examples, taken as public".
   struct Fact {
     std::string name;
     std::string value;
@@ -48,7 +48,7 @@ struct HtmlReport {
   };
   std::vector<Fact> results;
 
-  // In ε at the budget's δ, as its ledger adds up.
+  // Amounts in ε at the budget's δ, as its ledger adds them up.
   struct Budget {
     std::string name;
     double epsilon = 0;
@@ -70,11 +70,11 @@ struct HtmlReport {
   std::vector<Figure> utility;
   std::vector<Figure> training;
 
-  // Odds of telling whether one unit was there: upper bounds.
+  // Upper bounds on the odds of telling whether one unit was there.
   struct Odds {
     double advantage = 0;
     std::vector<std::pair<double, double>> found;    // share of false alarms → share of members that are found
-    std::vector<std::pair<double, double>> beliefs;  // before → after, but for a chance of δ
+    std::vector<std::pair<double, double>> beliefs;  // before → after, except with probability δ
   };
   std::optional<Odds> odds;
 

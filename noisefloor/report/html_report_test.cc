@@ -104,15 +104,14 @@ TEST(HtmlReport, ThePromiseIsOneSentence) {
   HtmlReport report = full("row");
   EXPECT_EQ(promise_in_words(report),
             "Nothing that anyone can find out from this model becomes more than 20.1 times as likely because one row "
-            "was among the "
-            "data, or was not, but for a chance of at most 1 in 100,000.");
+            "was in the data or was not, except with a chance of at most 1 in 100,000.");
   report.promise = {9.9, 9.95, 0, "person", true};
   report.noun = "3 private models";
   report.several = true;
   EXPECT_EQ(promise_in_words(report),
             "Nothing that anyone can find out from these 3 private models becomes more than 21,000 times as likely "
             "because one person "
-            "of the data was this person and not another one.");
+            "in the data was this person and not another one.");
   report.promise.epsilon_upper = 50;
   EXPECT_NE(promise_in_words(report).find("more than a million (5.2e+21) times"), std::string::npos);
 }

@@ -41,6 +41,12 @@ TEST(Html, NumbersKeepTheirSide) {
   }
 }
 
+TEST(Html, IntervalsHaveTheDigitsThatTheirBoundsShare) {
+  EXPECT_EQ(shown_interval(1.00090001, 1.00119999), "1.0012 (certified: at least 1.0009)");
+  EXPECT_EQ(shown_interval(3, 3), "3 (certified: at least 3)");
+  EXPECT_EQ(shown_interval(0, std::numeric_limits<double>::infinity()), "infinite");
+}
+
 TEST(Html, SmallNumbersAreReadable) {
   EXPECT_EQ(shown_power(1e-5), "10⁻⁵");
   EXPECT_EQ(shown_power(3.333e-6), "3.4 × 10⁻⁶");

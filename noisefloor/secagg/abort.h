@@ -11,7 +11,7 @@ namespace noisefloor::secagg {
 enum class AbortReason : std::uint8_t {
   // Any message
   kMalformed,     // not the one text of a message of this round
-  kNotAuthentic,  // not from whom it says, or changed on its way
+  kNotAuthentic,  // not from the sender that it names, or changed on its way
   kNotDue,        // not the message that comes next
   kOtherStory,    // a second message in place of one that was answered already, with other content
   // The invitation
@@ -28,11 +28,11 @@ enum class AbortReason : std::uint8_t {
   kBadKey,          // a public key with which no secret can be agreed on
   // Shares and survivors
   kTooFewNeighbours,  // fewer neighbours than the threshold are left
-  kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or they were not for this client
+  kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or meant another client
   kLeftOut,           // a list of clients does not hold the one it was sent to
   kNewSurvivor,       // a survivor who was not there before
-  kNotConfirmed,  // fewer neighbours than the threshold signed the same survivors
-  kNoInput,       // the input was not given in time
+  kNotConfirmed,      // fewer neighbours than the threshold signed the same survivors
+  kNoInput,           // the input was not given in time
   // The server alone
   kTooFewShares,  // too few neighbours of some client answered: its mask stays
   kBadShares,     // the shares of some client do not give what it committed to

@@ -2,17 +2,19 @@
 //
 //   join → advertisement() ─► server ─► receive(roster) ─► shares ─► server ─► receive(delivery) ─► masked input ─► …
 //
-// Guarantee:     whatever the server sends, it learns about this client's input no more than the sum of at least
-//                `minimum_cohort` inputs, among them all honest ones of the client's group, but with the probability that the
-//                policy accepts (parameters.h); given that no more clients are corrupt than the policy says. With a curious
-//                server this holds if the server follows the protocol, with a lying one in any case (docs/secagg.md).
-//                A neighbour's shares leave this client once, one of the two kinds. Secrets are wiped when the client goes or the
-//                round is aborted.
-// Implements:    Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", on the sparse graph
-//                of Bell et al. 2020.
-// Requires:      registry, signing key and stream outlive the client; the stream is a SecureRandom but in simulations.
-// Messages:      what is not authentic is turned away and changes nothing. What is authentic and wrong is the server's doing: the
-//                round is aborted, with a reason. The same message again gets the same answer, byte by byte.
+// Guarantee:     whatever the server sends, it learns no more about this client's input than the sum of at least
+//                `minimum_cohort` inputs, among them all honest ones of the client's group, but with the probability
+//                that the policy accepts (parameters.h); given that no more clients are corrupt than the policy says.
+//                With a curious server this holds if the server follows the protocol, with a lying one in any case
+//                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds. Secrets are wiped
+//                when the client is destroyed or the round is aborted.
+// Implements:    Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", on the
+//                sparse graph of Bell et al. 2020.
+// Requires:      registry, signing key and stream outlive the client; the stream is a SecureRandom except in
+//                simulations.
+// Messages:      a message that is not authentic is turned away and changes nothing. One that is authentic and wrong is
+//                the server's fault: the round is aborted, with a reason. The same message again gets the same answer,
+//                byte by byte.
 // Thread safety: none.
 #pragma once
 
@@ -50,7 +52,7 @@ class Client {
   // The first message to the server.
   [[nodiscard]] const Message& advertisement() const { return advertisement_; }
 
-  // Due before the delivery is received. Refused unless it has the configuration's shape.
+  // The input must be given before the delivery is received. It is refused unless it has the configuration's shape.
   [[nodiscard]] Result<void> set_input(LaneVector input);
 
   // The answer to a message of the server.
@@ -71,7 +73,7 @@ class Client {
   Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
          const Policy& policy, BitStream& stream);
 
-  // Each is the answer, or the reason to abort.
+  // Each returns the answer, or the reason to abort.
   struct Answer;
   [[nodiscard]] Answer answer(const Envelope& envelope);
   [[nodiscard]] Answer share_keys(Bytes body);

@@ -1,7 +1,7 @@
 // What everyone in a round must agree on, before anything else.
 //
-// Guarantee:     one text for one configuration; its digest is signed with every key and enters every mask, so that masks cancel only
-//                between those who hold the same one.
+// Guarantee:     one text for one configuration; its digest is signed with every key and enters every mask, so that
+//                masks cancel only between those who hold the same one.
 // Thread safety: pure functions.
 #pragma once
 
@@ -18,8 +18,9 @@
 
 namespace noisefloor::secagg {
 
-// The clients that there are: each one's signing key, at the place of its number. It reaches clients by another way than through
-// the server, or is signed by someone they trust: a server that could add clients would know what they know.
+// All clients: each one's signing key, at the place of its number. The registry must not reach clients through the
+// server alone, unless someone they trust has signed it: a server that could add clients would know what those clients
+// know.
 using Registry = std::vector<PublicKey>;
 [[nodiscard]] Digest digest_of(const Registry& registry);
 
@@ -39,7 +40,7 @@ struct RoundConfig {
   friend bool operator==(const RoundConfig&, const RoundConfig&) = default;
 };
 
-// Refuses what no round could run on.
+// Refuses a configuration that no round could run on.
 [[nodiscard]] Result<void> check_config(const RoundConfig& config);
 
 inline constexpr std::size_t kConfigBytes = 8 + 32 + 32 + 32 + 1 + 4 + 4 + 4 + 4 + 8 + 1;

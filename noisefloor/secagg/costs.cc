@@ -40,7 +40,7 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
                         .received_bytes = down,
                         .mask_bytes = (degree + 1) * lane_bytes,
                         .tagged_bytes = up + down,
-                        .agreements = 2 * degree + 3,  // two are of the own public keys
+                        .agreements = 2 * degree + 3,  // two make the own public keys
                         .verifications = (1 + lying) * degree};
   const double recovered = dropped * degree * stayed / clients;  // masks between those who left and those who stayed
   const double received = clients * shares + stayed * (masked + confirmation + unmasking);

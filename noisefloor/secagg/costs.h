@@ -1,7 +1,8 @@
-// What a round costs each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a machine is.
+// What a round costs each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a machine
+// is.
 //
-// Guarantee:     bytes of messages are exact for the number of clients that take part; the server's work is for the expected number of
-//                dropouts, all of them after sharing their keys, which is when they cost most.
+// Guarantee:     bytes of messages are exact for the number of clients that take part; the server's work is for the
+//                expected number of dropouts, all of them after sharing their keys, which is when they cost most.
 // Thread safety: pure functions.
 #pragma once
 

@@ -40,8 +40,8 @@ double l2_bound(double clip, double granularity, double dimension) {
 
 // log2 of a bound on the probability that some coordinate of the sum is out of range. For every t > 0,
 //   P(S ≥ r) ≤ exp(−t r) E exp(t S),
-// and S is what the rotation leaves of the signal (subgaussian, at most clients·c/√d), the roundings (each within an interval of length
-// 1, on average 0) and the noise. Roundings are conditioned on events of probability 1 − β.
+// and S is what the rotation leaves of the signal (subgaussian, at most clients·c/√d), the roundings (each within an
+// interval of length 1, on average 0) and the noise. Roundings are conditioned on events of probability 1 − β.
 double log2_out_of_range(const DistributedNoiseOptions& options, double granularity, double dimension) {
   const double clients = options.clients;
   const double range = std::exp2(options.bits - 1.0) - 1;
@@ -192,7 +192,7 @@ Result<DpStatement> DistributedNoise::statement(std::uint32_t survivors) const {
   NF_TRY(const Dimension dimension, Dimension::make(rotation_.padded()));
   NF_TRY(const DpEvent event,
          std::visit(Overloaded{[&](const Skellam& law) -> Result<DpEvent> {
-                                 // Rounded down: no more noise than there is.
+                                 // Rounded down, so that no more noise is claimed than there is.
                                  const double total = static_cast<double>(shares) * law.variance().value();
                                  NF_TRY(const NoiseVariance variance, NoiseVariance::make(std::nextafter(total, 0)));
                                  return DpEvent(SkellamEvent{variance, l1, l2, dimension});

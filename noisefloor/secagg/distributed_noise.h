@@ -1,17 +1,21 @@
-// Differential privacy inside a secure sum: every client adds a share of integer noise to its rounded vector before masking.
+// Differential privacy inside a secure sum: every client adds a share of integer noise to its rounded vector before
+// masking.
 //
-// clip to length c → rotate (rotation.h) → divide by γ → round at random, until the length is within bounds → add noise → modulo 2^bits
+// clip to length c → rotate (rotation.h) → divide by γ → round at random, until the length is within bounds → add noise
+// → modulo 2^bits
 //
-// Guarantee:     the sum of the vectors of n survivors, of whom k collude with whoever sees it and leave their noise out, is what
-//                statement(n) says: n − k shares of noise on integers that one client moves by at most l2 and l1. Too few survivors:
-//                no statement, and nothing may be released. The bounds hold for the integers themselves, which are measured after
-//                rounding: no rounding of floating-point numbers can break them. Reducing modulo 2^bits costs no privacy.
-//                The sum leaves the modulus' range, and then the answer is wrong, with probability at most 2^log2_wrap.
+// Guarantee:     the sum of the vectors of n survivors, of whom k collude with whoever sees it and leave their noise
+//                out, is what statement(n) says: n − k shares of noise on integers that one client moves by at most l2
+//                and l1. Too few survivors: no statement, and nothing may be released. The bounds hold for the integers
+//                themselves, which are measured after rounding: no rounding of floating-point numbers can break them.
+//                Reducing modulo 2^bits costs no privacy. The sum leaves the modulus' range, and then the answer is
+//                wrong, with probability at most 2^log2_wrap.
 // Neighbours:    a client contributes its vector or zeros; it adds noise either way (add-remove of its data).
-// Implements:    Kairouz, Liu, Steinke 2021, "The Distributed Discrete Gaussian Mechanism for Federated Learning with Secure
-//                Aggregation"; Agarwal, Kairouz, Liu 2021, "The Skellam Mechanism for Differentially Private Federated Learning".
-// Sensitivity:   l2² = min{(c + γ√d)², c² + γ²d/4 + √(2 ln 1/β)·γ·(c + γ√d/2)}/γ²; a rounding is longer with probability at most
-//                β, and is drawn again. l1 ≤ l2·min(√d, l2), for integers.
+// Implements:    Kairouz, Liu, Steinke 2021, "The Distributed Discrete Gaussian Mechanism for Federated Learning with
+//                Secure Aggregation"; Agarwal, Kairouz, Liu 2021, "The Skellam Mechanism for Differentially Private
+//                Federated Learning".
+// Sensitivity:   l2² = min{(c + γ√d)², c² + γ²d/4 + √(2 ln 1/β)·γ·(c + γ√d/2)}/γ²; a rounding is longer with
+//                probability at most β, and is drawn again. l1 ≤ l2·min(√d, l2), for integers.
 // Requires:      a SecureRandom for privacy.
 // Thread safety: const after construction.
 #pragma once
@@ -41,7 +45,8 @@ struct DistributedNoiseOptions {
   NoiseLaw law = NoiseLaw::kSkellam;
   std::uint64_t dimension;
   ClipNorm clip;
-  // Standard deviation of the sum's noise over the clip norm, when as few as possible survive and all colluders leave theirs out.
+  // Standard deviation of the sum's noise over the clip norm, when as few as possible survive and all colluders leave
+  // theirs out.
   NoiseMultiplier noise_multiplier;
   std::uint32_t clients;            // at most
   std::uint32_t minimum_survivors;  // fewer: nothing is released. Above colluders
@@ -52,7 +57,8 @@ struct DistributedNoiseOptions {
 
 class DistributedNoise {
  public:
-  // The finest γ with which the sum stays within the modulus. `seed` is public and the same for all; refused if `bits` are too few.
+  // The finest γ with which the sum stays within the modulus. `seed` is public and the same for all; refused if `bits`
+  // are too few.
   [[nodiscard]] static Result<DistributedNoise> create(const DistributedNoiseOptions& options, const Digest& seed);
 
   [[nodiscard]] unsigned bits() const { return options_.bits; }
@@ -63,8 +69,8 @@ class DistributedNoise {
   [[nodiscard]] double l2_sensitivity() const { return l2_; }
   [[nodiscard]] double l1_sensitivity() const { return l1_; }
 
-  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). Values that are no number
-  // count as 0.
+  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). Values that are
+  // no number count as 0.
   [[nodiscard]] LaneVector encode(BitStream& stream, std::span<const double> values) const;
   // Requires a vector of bits() and dimension() (checked).
   [[nodiscard]] std::vector<double> decode(const LaneVector& sum) const;

@@ -54,8 +54,8 @@ TEST(DistributedNoise, TheSumIsThatOfTheVectorsWithTheNoisePlanned) {
       ASSERT_EQ(sum.size(), 300U);
       for (std::size_t i = 0; i < sum.size(); ++i) squares += std::pow(sum[i] - 16 * values[i], 2);
     }
-    // σ = 1 · 2 with 14 shares; here are 16. α = 1e-6: 5 standard deviations of a mean of 12,000 squares; no noise would be 0, that
-    // of one share 1/16.
+    // σ = 1 · 2 with 14 shares; here are 16. α = 1e-6: 5 standard deviations of a mean of 12,000 squares; no noise
+    // would be 0, that of one share 1/16.
     const double expected = 4 * 16.0 / 14;
     EXPECT_NEAR(squares / (rounds * 300), expected, expected * 5 * std::sqrt(2.0 / (rounds * 300)));
   }
@@ -96,7 +96,8 @@ TEST(DistributedNoise, IntegersKeepTheirBounds) {
         squares += value * value;
         sum += std::fabs(value);
       }
-      // 512 coordinates of noise, a standard deviation of at most 1e-3 of the clip norm over √14 each: 6 times its length.
+      // 512 coordinates of noise, a standard deviation of at most 1e-3 of the clip norm over √14 each: 6 times its
+      // length.
       const double noise = 6 * std::sqrt(512) * std::max(1.0, 1e-3 * 2 / code.granularity() / std::sqrt(14));
       EXPECT_LE(std::sqrt(squares), code.l2_sensitivity() + noise) << bits;
       EXPECT_LE(sum, code.l1_sensitivity() + noise * std::sqrt(512)) << bits;

@@ -26,7 +26,8 @@ Result<FixedPoint> FixedPoint::create(const FixedPointOptions& options) {
     return invalid_argument(fmt::format("a sum needs coordinates, up to {}, and clients; got {} and {}",
                                         kMaxDimension - 1, options.dimension, options.clients));
   }
-  // |w·x / step| ≤ w·bound / step, rounded up at most; two units of the last place for the three roundings of the quotient.
+  // |w·x / step| ≤ w·bound / step, rounded up at most; two units of the last place for the three roundings of the
+  // quotient.
   const double weight = std::max(options.max_weight, 1U);
   const double most = std::ceil(weight * options.bound / options.step * (1 + 0x1p-51)) + 1;
   if (!(most < 0x1p62))

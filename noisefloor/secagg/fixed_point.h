@@ -1,9 +1,11 @@
 // Real vectors as integers modulo 2^bits, and their sum back: clip, scale, round at random.
 //
-// Guarantee:     no sum of at most `clients` encoded vectors leaves [−2^(bits−1), 2^(bits−1)): the modulus never shows. Rounding is
-//                unbiased (to 2^-53 of a step), so that a decoded sum is off by less than one step for each client, and by nothing on
-//                average. Values that are no number count as 0, infinities as the bound: no error depends on data.
-// Weighted:      a client with weight w contributes w·x and w, both exactly as far; the weights' sum comes with the sum.
+// Guarantee:     no sum of at most `clients` encoded vectors leaves [−2^(bits−1), 2^(bits−1)): the modulus never shows.
+//                Rounding is unbiased (to 2^-53 of a step), so that a decoded sum is off by less than one step for each
+//                client, and by nothing on average. Values that are no number count as 0, infinities as the bound: no
+//                error depends on data.
+// Weighted:      a client with weight w contributes w·x and w, both exactly as far; the weights' sum comes with the
+//                sum.
 // Thread safety: const after construction.
 #pragma once
 
@@ -34,7 +36,8 @@ class FixedPoint {
   // That of the encoded vectors: one more for the weight.
   [[nodiscard]] std::uint64_t dimension() const { return options_.dimension + (is_weighted() ? 1 : 0); }
 
-  // Requires values.size() == options.dimension (checked). The weight is clipped to max_weight; it is of no account without one.
+  // Requires values.size() == options.dimension (checked). The weight is clipped to max_weight, and ignored if there is
+  // none.
   [[nodiscard]] LaneVector encode(BitStream& stream, std::span<const double> values, std::uint32_t weight = 1) const;
 
   struct Sum {

@@ -74,7 +74,7 @@ TEST(FixedPoint, WeightedMeans) {
   EXPECT_NEAR(sum.values[0] / static_cast<double>(sum.weight), (10 + 60 - 240) / 100.0, 1e-6);
 }
 
-TEST(FixedPoint, WhatIsNoNumberIsZero) {
+TEST(FixedPoint, NanCountsAsZero) {
   ReplayRandom stream = ReplayRandom::create(4).value();
   const FixedPoint code = FixedPoint::create({.dimension = 2, .bound = 1, .step = 0.25, .clients = 4}).value();
   const LaneVector vector = code.encode(stream, std::vector<double>{std::nan(""), -0.0});

@@ -1,7 +1,8 @@
-// Who is whose neighbour: the permuted Harary graph of parameters.h, from a public seed that clients and server both compute.
+// Who is whose neighbour: the permuted Harary graph of parameters.h, from a public seed that clients and server both
+// compute.
 //
-// Guarantee:     neighbours are mutual; everyone has `degree` of them, or all others if there are no more than that. The order on the
-//                circle is uniform, up to 2^-30, if the seed is.
+// Guarantee:     neighbours are mutual; everyone has `degree` of them, or all others if there are no more than that.
+//                The order on the circle is uniform, up to 2^-30, if the seed is.
 // Thread safety: const after construction.
 #pragma once
 

@@ -1,7 +1,8 @@
 // A vector of integers modulo 2^bits, in lanes of 16, 32 or 64 bits; packed, it takes `bits` bits for each.
 //
-// Guarantee:     sums are right modulo 2^bits: higher bits of a lane may hold anything and are never read. One packed form for
-//                each vector: bits follow each other from the lowest of the first byte on, and the bits left over are zero.
+// Guarantee:     sums are right modulo 2^bits: higher bits of a lane may hold anything and are never read. One packed
+//                form for each vector: bits follow each other from the lowest of the first byte on, and the bits left
+//                over are zero.
 // Thread safety: that of an array.
 #pragma once
 

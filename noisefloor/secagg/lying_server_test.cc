@@ -121,8 +121,8 @@ TEST(LyingServer, TheTruthIsAnswered) {
   for (std::uint32_t i = 0; i < kClients; ++i) EXPECT_TRUE(table.client(i).done());
 }
 
-// --- The list: split survivors, both shares, swapped keys, lowered threshold, chosen neighbours, another model, an old round, a
-// --- roster with duplicates.
+// --- The list: split survivors, both shares, swapped keys, lowered threshold, chosen neighbours, another model, an old
+// --- round, a roster with duplicates.
 
 TEST(LyingServer, SplitSurvivorList) {
   Table table;
@@ -266,7 +266,7 @@ TEST(LyingServer, ModelDifferentPerClient) {
 TEST(LyingServer, ReplayOfAnOldRound) {
   Table old(ThreatModel::kLyingServer, 4, 1);
   Table table(ThreatModel::kLyingServer, 4, 2);
-  // As it was sent: turned away, for its tag is of other keys.
+  // The message as it was sent is turned away, because its tag was made with other keys.
   EXPECT_EQ(table.client(0).receive(old.honest(0)).error(), error_of(AbortReason::kNotAuthentic));
   EXPECT_FALSE(table.client(0).aborted().has_value());
   // Tagged anew: the client's own keys are not these.
@@ -309,7 +309,7 @@ TEST(LyingServer, RosterWithDuplicates) {
   expect(lie, AbortReason::kMalformed);  // more than the registry has
 }
 
-// --- More of the same kind ------------------------------------------------------------------------------------------------
+// --- More of the same kind -------------------------------------------------------------------------------------------
 
 TEST(LyingServer, SmallCohorts) {
   {
@@ -396,7 +396,7 @@ TEST(LyingServer, MessagesOutOfOrder) {
   table.expect_abort(1, AbortReason::kNotDue);
 }
 
-TEST(LyingServer, NoInputNoMaskedInput) {
+TEST(LyingServer, WithoutInputThereIsNoMaskedInput) {
   Table table(ThreatModel::kLyingServer, 4, 1, kClients, kClients - 1, false);
   EXPECT_FALSE(table.client(0).set_input(LaneVector(5, 16)).has_value());
   EXPECT_FALSE(table.client(0).set_input(LaneVector(4, 17)).has_value());
@@ -405,7 +405,7 @@ TEST(LyingServer, NoInputNoMaskedInput) {
   table.expect_abort(0, AbortReason::kNoInput);
 }
 
-TEST(LyingServer, WhatIsNotAuthenticIsTurnedAway) {
+TEST(LyingServer, MessagesThatAreNotAuthenticAreTurnedAway) {
   Table table;
   Message message = table.honest(0);
   for (std::size_t at = 0; at < message.size(); at += 7) {

@@ -1,7 +1,7 @@
 // Every message of the protocol, as bytes and back. The format is docs/formats/secagg.md.
 //
-// Guarantee:     one text for one message: what is parsed and written again gives the same bytes. What is read is bounded by the
-//                configuration and the roster, never by the message: no length in it is believed.
+// Guarantee:     one text for one message: what is parsed and written again gives the same bytes. What is read is
+//                bounded by the configuration and the roster, never by the message: no length in it is believed.
 // Thread safety: pure functions.
 #pragma once
 
@@ -55,21 +55,21 @@ class ClientSet {
   std::vector<std::uint8_t> bytes_;
 };
 
-// --- What every message has: who it is from (or for), and a tag that says so, but for the first two kinds. -------------------
+// --- What every message has: who it is from (or for), and a tag that proves it, except in the first two kinds. -------
 
 struct Envelope {
   MessageType type;
   std::uint32_t client;  // who sent it, or to whom it is sent
   Bytes body;
-  Bytes tagged;  // what the tag is of
+  Bytes tagged;  // what the tag authenticates
   Bytes tag;     // empty if there is none
 };
 inline constexpr std::size_t kHeaderBytes = 8;
-// Requires nothing: any bytes.
+// Takes any bytes.
 [[nodiscard]] std::optional<Envelope> parse_envelope(Bytes message);
 [[nodiscard]] bool is_authentic(const Envelope& envelope, const Secret32& channel);
 
-// --- Messages. `channel` is the key shared by client and server. ---------------------------------------------------------------
+// --- Messages. `channel` is the key shared by client and server. -----------------------------------------------------
 
 [[nodiscard]] Message invitation(const RoundConfig& config);
 // The body of an invitation is a configuration: parse_config.

@@ -21,7 +21,7 @@ RoundConfig some_config() {
   return config;
 }
 
-TEST(Messages, ConfigurationsComeBack) {
+TEST(Messages, ConfigurationsRoundTrip) {
   const RoundConfig config = some_config();
   EXPECT_EQ(to_bytes(config).size(), kConfigBytes);
   EXPECT_EQ(parse_config(to_bytes(config)).value(), config);

@@ -111,7 +111,7 @@ Real falls_apart(const Assumptions& a, Real degree, Real threshold) {
   return std::min(Real{1}, n.clients * n.clients / 2 * std::exp(log_probability) * kMargin);
 }
 
-// Of those who stay, and of those who do not, each sees one of its own kind less among the others.
+// Each client sees one less of its own kind (staying or dropping out) among the others.
 Real some_client_stuck(const Assumptions& a, Real degree, Real threshold) {
   const Counts n = counts_of(a);
   const Real others = n.clients - 1;

@@ -1,19 +1,20 @@
 // How many neighbours a client needs, and how many of them must answer: the degree and threshold of a round.
 //
-// Clients stand on a circle in random order; each is a neighbour of the degree/2 next ones on either side (a randomly permuted
-// Harary graph). A secret is shared among the neighbours of its owner.
+// Clients stand on a circle in random order; each is a neighbour of the degree/2 next ones on either side (a randomly
+// permuted Harary graph). A secret is shared among the neighbours of its owner.
 //
-// Guarantee:     `log2_insecure` bounds the probability, over the order, that some client has so many corrupt neighbours that
-//                they and the server could recover both its secrets, or that those who are honest and stay fall apart into
-//                groups whose sums the server would see. `log2_incorrect` bounds the probability that too few neighbours of
-//                some client stay, so that the round ends without a sum.
-// Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead". Corrupt neighbours are
-//                hypergeometric: at least `threshold` of them are fatal with a curious server. A server that lies may ask
-//                different neighbours for different secrets: 2·threshold − degree are fatal. Union bound over clients. The honest
-//                fall apart only if degree/2 in a row are missing at two places; with 2·threshold > degree no client next to
-//                such a place would have enough neighbours to answer, hence never.
-// Complete:      among all (degree = clients − 1) the threshold is above the number of corrupt clients, or 2·threshold above clients
-//                + corrupt; then nothing is left to chance.
+// Guarantee:     `log2_insecure` bounds the probability, over the order, that some client has so many corrupt
+//                neighbours that they and the server could recover both its secrets, or that those who are honest and
+//                stay fall apart into groups whose sums the server would see. `log2_incorrect` bounds the probability
+//                that too few neighbours of some client stay, so that the round ends without a sum.
+// Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead". Corrupt
+//                neighbours are hypergeometric: at least `threshold` of them are fatal with a curious server. A server
+//                that lies may ask different neighbours for different secrets: 2·threshold − degree are fatal. Union
+//                bound over clients. The honest fall apart only if degree/2 in a row are missing at two places; with
+//                2·threshold > degree no client next to such a place would have enough neighbours to answer, hence
+//                never.
+// Complete:      among all (degree = clients − 1) the threshold is above the number of corrupt clients, or 2·threshold
+//                above clients + corrupt; then nothing is left to chance.
 // Thread safety: pure functions.
 #pragma once
 
@@ -51,8 +52,8 @@ struct Topology {
 // The smallest degree, and the smallest threshold for it, that keep both bounds. Complete for up to 32 clients.
 [[nodiscard]] Result<Topology> find_topology(const Assumptions& assumptions);
 
-// What a given degree and threshold are worth. Requires (refused otherwise): 1 ≤ threshold ≤ degree < clients, and an even degree
-// unless it is clients − 1.
+// What a given degree and threshold are worth. Requires (refused otherwise): 1 ≤ threshold ≤ degree < clients, and an
+// even degree unless it is clients − 1.
 [[nodiscard]] Result<Topology> evaluate_topology(const Assumptions& assumptions, std::uint32_t degree,
                                                  std::uint32_t threshold);
 

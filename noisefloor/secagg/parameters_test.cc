@@ -59,7 +59,8 @@ TEST(Parameters, ProbabilitiesAreExact) {
   const Topology dropping = evaluate_topology({40, 0.0, 0.1}, 2, 2).value();
   EXPECT_NEAR(dropping.log2_incorrect, 0, 1e-12);
   const Topology rarely = evaluate_topology({1000, 0.0, 0.002}, 4, 3).value();
-  // Two of 4 neighbours gone, when 2 of 999 (stayed, 998 of them) or 1 of 999 (dropped: impossible) are: 6/(999·998/2)·998.
+  // Two of 4 neighbours gone, when 2 of 999 (stayed, 998 of them) or 1 of 999 (dropped: impossible) are:
+  // 6/(999·998/2)·998.
   EXPECT_NEAR(std::exp2(rarely.log2_incorrect), 998 * 6 / (999.0 * 998 / 2), 1e-9);
   // The graph of degree 2 is a circle: it falls apart if two are missing anywhere; the bound counts pairs.
   const Topology circle = evaluate_topology({1000, 0.0, 0.002}, 2, 1).value();
@@ -77,7 +78,7 @@ TEST(Parameters, SmallCohortsAreComplete) {
   EXPECT_EQ(evaluate_topology({5, 0.2, 0.2, kLying}, 4, 3).value().log2_insecure, 0);
 }
 
-TEST(Parameters, MoreIsNeededForMore) {
+TEST(Parameters, StrongerDemandsNeedMoreNeighbours) {
   std::uint32_t last = 0;
   for (const double bits : {20.0, 40.0, 60.0, 80.0, 128.0}) {
     const Topology found = find_topology({1000, .1, .2, kCurious, bits, 20}).value();
@@ -87,7 +88,7 @@ TEST(Parameters, MoreIsNeededForMore) {
   }
 }
 
-TEST(Parameters, WhatHasNoAnswerIsRefused) {
+TEST(Parameters, ImpossibleDemandsAreRefused) {
   EXPECT_FALSE(find_topology({1, 0, 0}).has_value());
   EXPECT_FALSE(find_topology({kMaxClients + 1, 0, 0}).has_value());
   EXPECT_FALSE(find_topology({100, .6, .6}).has_value());

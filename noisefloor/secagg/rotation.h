@@ -1,7 +1,8 @@
 // The randomized Hadamard rotation: random signs, then the Walsh-Hadamard transform, orthogonal.
 //
-// Guarantee:     lengths stay as they are, up to rounding; each coordinate of a rotated vector of length c is subgaussian with
-//                parameter c/√d over the signs, whatever the vector. The signs follow from a public seed: everyone rotates alike.
+// Guarantee:     lengths stay as they are, up to rounding; each coordinate of a rotated vector of length c is
+//                subgaussian with parameter c/√d over the signs, whatever the vector. The signs follow from a public
+//                seed: everyone rotates alike.
 // Thread safety: const after construction.
 #pragma once
 

@@ -13,7 +13,7 @@ double length(std::span<const double> values) {
   return std::sqrt(squares);
 }
 
-TEST(Rotation, ThereAndBack) {
+TEST(Rotation, TheInverseRestoresTheVector) {
   for (const std::uint64_t dimension : {1U, 2U, 3U, 16U, 100U, 5000U}) {
     const Rotation rotation(dimension, blake2b("seed"));
     std::vector<double> values(dimension);
@@ -27,8 +27,9 @@ TEST(Rotation, ThereAndBack) {
   }
 }
 
-// One coordinate is spread evenly over all, and a constant vector too, which a plain Hadamard transform would put into one.
-TEST(Rotation, SpreadsWhateverItIs) {
+// One coordinate is spread evenly over all, and a constant vector too, which a plain Hadamard transform would put into
+// one.
+TEST(Rotation, SpreadsEveryVector) {
   const Rotation rotation(1024, blake2b("seed"));
   std::vector<double> one(1024);
   one[5] = 32;

@@ -15,8 +15,8 @@ constexpr unsigned kBits = 3;
 constexpr std::uint32_t kThreshold = 3;
 constexpr std::uint32_t kDropped = 4;
 
-// Everything that the server gets in a round where client 4 shares its keys and is not heard of again, but that its masked input
-// arrives too late.
+// Everything that the server gets in a round where client 4 shares its keys and is not heard of again, but that its
+// masked input arrives too late.
 struct View {
   std::vector<LaneVector> inputs;   // what was put in: the same in every round
   std::vector<LaneVector> residue;  // each masked input, minus every mask that the server can compute
@@ -116,9 +116,10 @@ class Uniformity {
   std::uint64_t draws_ = 0;
 };
 
-// α = 1e-6 for each of the 29 sets of clients; detects a bias of 3 % of any value. With every mask removed that the server knows,
-// each input of a survivor is uniform, and so is the sum of every set of clients but all survivors together: their sum is the one
-// thing there is to see. What arrived late is uniform, alone and with all others: its own mask stays.
+// α = 1e-6 for each of the 29 sets of clients; detects a bias of 3 % of any value. With every mask removed that the
+// server knows, each input of a survivor is uniform, and so is the sum of every set of clients but all survivors
+// together: their sum is the one thing there is to see. What arrived late is uniform, alone and with all others: its
+// own mask stays.
 TEST(Secrecy, MaskedInputsAreUniformGivenTheWholeView) {
   std::map<std::uint32_t, Uniformity> subsets;
   constexpr std::uint32_t survivors = (1U << kDropped) - 1;

@@ -1,14 +1,15 @@
 // The server of one round: bytes in, bytes out; no clock, no input or output.
 //
-// Messages of clients come in any order (`receive`). Whoever runs the server decides when to wait no longer (`close`); then there
-// is a message for each client that is still there (`message_for`), until the round is done or aborted.
+// Messages of clients come in any order (`receive`). Whoever runs the server decides when to wait no longer (`close`);
+// then there is a message for each client that is still there (`message_for`), until the round is done or aborted.
 //
-// Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders masked them as the
-//                protocol says; wrong shares are found by what their owners committed to, and never give a wrong sum.
-//                A round below a threshold or the minimum cohort is aborted before any share of it is asked for.
-//                Each client's message counts once; one that is turned away changes nothing. Late inputs are not added, and
-//                stay hidden: the secret of their own mask is never asked for.
-// Memory:        one vector; beside it about 150 bytes for each pair of neighbours. Inputs are added as they come, masks in tiles.
+// Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders
+//                masked them as the protocol says; wrong shares are found by what their owners committed to, and never
+//                give a wrong sum. A round below a threshold or the minimum cohort is aborted before any share of it is
+//                asked for. Each client's message counts once; one that is turned away changes nothing. Late inputs are
+//                not added, and stay hidden: the secret of their own mask is never asked for.
+// Memory:        one vector; beside it about 150 bytes for each pair of neighbours. Inputs are added as they come,
+//                masks in tiles.
 // Thread safety: none.
 #pragma once
 
@@ -58,7 +59,7 @@ class Server {
   // How many messages of this stage have arrived.
   [[nodiscard]] std::uint32_t arrived() const { return arrived_; }
 
-  // When the stage is kDone (checked).
+  // Requires: the stage is kDone (checked).
   [[nodiscard]] const LaneVector& sum() const;
   // The clients whose inputs are in the sum; after the masked inputs are closed (checked).
   [[nodiscard]] std::vector<std::uint32_t> survivors() const;

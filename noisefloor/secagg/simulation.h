@@ -1,4 +1,5 @@
-// Whole rounds in one process: the clients and the server of a real round, and a network between them that may do anything.
+// Whole rounds in one process: the clients and the server of a real round, and a network between them that may do
+// anything.
 //
 // Guarantee:     the same stream and network give the same round, byte by byte.
 // Requires:      for tests, measurements and demonstrations: all keys are in one place.
@@ -31,7 +32,7 @@ struct Cohort {
                                    std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const;
 };
 
-// Everything arrives, in order. Others override.
+// A network on which everything arrives, in order. Other networks override it.
 class Network {
  public:
   Network() = default;
@@ -68,7 +69,8 @@ struct RoundOutcome {
   std::map<std::uint32_t, AbortReason> client_aborts;
 };
 
-// One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the wrong shape.
+// One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the
+// wrong shape.
 [[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
                                                   const std::function<LaneVector(std::uint32_t)>& input,
                                                   BitStream& stream, Network& network);

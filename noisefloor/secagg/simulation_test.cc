@@ -76,7 +76,8 @@ TEST(Simulation, TheSumIsExactAtEveryModulus) {
   }
 }
 
-// Five clients with four real numbers each, as one would show it: what is sent looks like nothing, the sum is right to the step.
+// Five clients with four real numbers each, as one would show it: what is sent looks like nothing, the sum is right to
+// the step.
 TEST(Simulation, FiveClientsWithRealNumbers) {
   ReplayRandom stream = ReplayRandom::create(7).value();
   const Cohort cohort = Cohort::draw(5, stream);
@@ -191,7 +192,8 @@ TEST(Simulation, LateInputsStayOut) {
   EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
 }
 
-// One neighbour gives a wrong share of someone's secret: found by what comes out. Others make up for it if there are any.
+// One neighbour gives a wrong share of someone's secret: found by what comes out. Others make up for it if there are
+// any.
 TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
   class Spoiler : public RecordingNetwork {
    public:
@@ -224,11 +226,11 @@ TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
   }
 }
 
-// --- Storms ------------------------------------------------------------------------------------------------------------------
+// --- Storms ----------------------------------------------------------------------------------------------------------
 
-// Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they send wrong shares and wrong
-// signatures. A lying server tells some clients of other survivors. The storm knows the server's key, and so tags what it changes as
-// they would.
+// Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they send wrong shares and
+// wrong signatures. A lying server tells some clients of other survivors. The storm knows the server's key, and so tags
+// what it changes as they would.
 class Storm : public Network {
  public:
   Storm(const Cohort& cohort, const RoundConfig& config, BitStream& stream, std::set<std::uint32_t> malicious)

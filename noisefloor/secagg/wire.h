@@ -27,7 +27,7 @@ class Writer {
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
     return *this;
   }
-  // Zeros, to be written over.
+  // Appends zeros, to be written over.
   std::span<std::uint8_t> room(std::size_t count) {
     const std::size_t before = out_.size();
     out_.resize(before + count);

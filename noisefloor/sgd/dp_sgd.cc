@@ -86,9 +86,11 @@ std::string bytes_of(const DpSgd::State& state) {
   return bytes;
 }
 
-std::string describe(const DpSgd::Options& options, const BatchSampler& sampler, std::size_t parameters) {
-  std::string text = fmt::format("{} parameters; {} of {} rows, {}", parameters, sampler.expected_batch().value(),
-                                 sampler.rows().value(), name_of(sampler.adjacency()));
+std::string describe(const DpSgd::Options& options, const BatchSampler& sampler, const GradientSource& source) {
+  std::string text =
+      fmt::format("{} parameters; {} of {} {}, {}", source.parameters(), sampler.expected_batch().value(),
+                  sampler.rows().value(), plural_of(sampler.unit()), name_of(sampler.adjacency()));
+  if (source.people() != nullptr) text += fmt::format("; {} rows of a person", source.people()->rows_each().value());
   text += options.noise ? fmt::format("; noise {}", options.noise->value()) : "; no noise";
   if (options.discrete) text += ", discrete";
   text += "; clip " + (options.clip ? describe(*options.clip) : "none");
@@ -127,6 +129,10 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
     return invalid_argument(
         fmt::format("the model has {} parameters; {} were given", source.parameters(), initial.size()));
   }
+  if (sampler.unit() != source.unit()) {
+    return invalid_argument(fmt::format("the sampler draws {}, and gradients are clipped by {}",
+                                        plural_of(sampler.unit()), name_of(source.unit())));
+  }
   if (sampler.rows().value() != source.examples()) {
     return invalid_argument(
         fmt::format("the data have {} examples; the sampler draws from {}", source.examples(), sampler.rows().value()));
@@ -140,7 +146,7 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
   }
   NF_TRY(Optimizer optimizer, Optimizer::create(options.optimizer, initial.size()));
   NF_TRY(const LearningRate rate, LearningRate::create(options.learning_rate));
-  std::string text = describe(options, sampler, initial.size());
+  std::string text = describe(options, sampler, source);
   if (group != nullptr) {
     if (options.discrete && group->size() > 1) {
       return invalid_argument(
@@ -178,25 +184,25 @@ float DpSgd::own_noise(double total) const {
   return float_up(next_up(divided_up(total, std::sqrt(static_cast<double>(group_->size())))));
 }
 
-Result<std::size_t> DpSgd::noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream) {
+Result<std::size_t> DpSgd::noisy_sum(std::span<const std::uint64_t> examples, BitStream& stream) {
   if (lattice_) {
-    NF_TRY_VOID(discrete_sum(rows, stream));
+    NF_TRY_VOID(discrete_sum(examples, stream));
     return std::size_t{0};
   }
   std::fill(sum_.begin(), sum_.end(), 0.0F);
   const std::span<float> sum = std::span(sum_).first(parameters_.size());
   const ClipRule* rule = options_.clip ? &*options_.clip : nullptr;
-  NF_TRY(const std::size_t within, source_->add(parameters_, rows, rule, stream, sum));
+  NF_TRY(const std::size_t within, source_->add(parameters_, examples, rule, stream, sum));
   if (options_.noise) {
     add_gaussian(stream, sum, own_noise(times_up(noise_on_sum(), options_.clip->sensitivity().value())));
   }
   return within;
 }
 
-Result<void> DpSgd::discrete_sum(std::span<const std::uint64_t> rows, BitStream& stream) {
+Result<void> DpSgd::discrete_sum(std::span<const std::uint64_t> examples, BitStream& stream) {
   auto& [grid, noise, sum, draws] = *lattice_;
   std::fill(sum.begin(), sum.end(), 0);
-  NF_TRY_VOID(source_->add_on_grid(parameters_, rows, *options_.clip, grid, stream, sum));
+  NF_TRY_VOID(source_->add_on_grid(parameters_, examples, *options_.clip, grid, stream, sum));
   noise.fill(stream, draws);
   for (std::size_t i = 0; i < sum.size(); ++i) {
     sum_[i] = static_cast<float>(static_cast<double>(sum[i] + draws[i]) * grid.step());
@@ -205,9 +211,9 @@ Result<void> DpSgd::discrete_sum(std::span<const std::uint64_t> rows, BitStream&
 }
 
 Result<void> DpSgd::step(BitStream& stream) {
-  const std::vector<std::uint64_t> rows = sampler_.draw(stream);
-  NF_TRY(const std::size_t within, noisy_sum(rows, stream));
-  float count = options_.adaptive ? noisy_count(within, rows.size(), stream) : 0;
+  const std::vector<std::uint64_t> examples = sampler_.draw(stream);
+  NF_TRY(const std::size_t within, noisy_sum(examples, stream));
+  float count = options_.adaptive ? noisy_count(within, examples.size(), stream) : 0;
   if (group_ != nullptr) NF_TRY_VOID(exchange(count));
   const std::span<float> sum = std::span(sum_).first(parameters_.size());
   const float share = 1.0F / static_cast<float>(sampler_.expected_batch().value());

@@ -1,5 +1,5 @@
 // Differentially private stochastic gradient descent: draw a batch, clip each example's gradient, sum, add noise once,
-// divide by the expected size, step.
+// divide by the expected size, step. An example is a row, or a person with several rows (people.h), as the source has it.
 //
 // Implements:    Abadi et al. 2016; adaptive clipping: Andrew et al. 2021.
 // Guarantee:     after t steps with a SecureRandom, everything here (parameters, their average, the optimizer, the clip norm) is a
@@ -70,8 +70,9 @@ class DpSgd {
     bool replayed = false;
   };
 
-  // Fails if options do not fit each other or the sizes. With a group, all its members call this; they start from the
-  // initial weights of rank 0. The group and the source must outlive the descent.
+  // Fails if options do not fit each other or the sizes, or the sampler draws rows and the source has people, or the reverse.
+  // With a group, all its members call this; they start from the initial weights of rank 0. The group and the source must
+  // outlive the descent.
   [[nodiscard]] static Result<DpSgd> create(Options options, BatchSampler sampler, GradientSource& source,
                                             std::vector<float> initial, WorkerGroup* group = nullptr);
 
@@ -95,6 +96,8 @@ class DpSgd {
   // The averaged parameters if averaging was asked for, or else the last ones.
   [[nodiscard]] const std::vector<float>& result() const { return averaged_.empty() ? parameters_ : averaged_; }
   [[nodiscard]] const BatchSampler& sampler() const { return sampler_; }
+  // Whose data a step protects: that of one row, or all rows of one person.
+  [[nodiscard]] PrivacyUnit unit() const { return sampler_.unit(); }
   [[nodiscard]] double clip_norm() const;  // the present one; 0 without clipping
   [[nodiscard]] bool replayed() const { return replayed_; }
   // Everything that decides its steps but data, model and randomness; the same text for the same descent alone.
@@ -113,9 +116,9 @@ class DpSgd {
         LearningRate rate, std::vector<float> initial, WorkerGroup* group);
 
   Result<void> step(BitStream& stream);
-  // sum_ = the sum over these rows, with noise. Returns how many norms were within the bound (0 with discrete noise).
-  Result<std::size_t> noisy_sum(std::span<const std::uint64_t> rows, BitStream& stream);
-  Result<void> discrete_sum(std::span<const std::uint64_t> rows, BitStream& stream);
+  // sum_ = the sum over these examples, with noise. Returns how many norms were within the bound (0 with discrete noise).
+  Result<std::size_t> noisy_sum(std::span<const std::uint64_t> examples, BitStream& stream);
+  Result<void> discrete_sum(std::span<const std::uint64_t> examples, BitStream& stream);
   // The sum and the count of all workers in the place of ours.
   Result<void> exchange(float& count);
   // The noise on the sum, in units of the sensitivity.

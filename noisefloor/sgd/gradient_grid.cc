@@ -25,6 +25,14 @@ Result<GradientGrid> GradientGrid::create(L2Sensitivity clip, std::size_t parame
   return GradientGrid(step, add_up(clip.value() / step, rounding), dimension);
 }
 
+void GradientGrid::add_rounded(std::span<const float> gradient, std::span<std::int64_t> sum) const {
+  const auto steps = [this](float x) { return std::nearbyint(static_cast<double>(x) / step_); };
+  double squares = 0;
+  for (const float x : gradient) squares += steps(x) * steps(x);
+  if (!(squares <= bound_ * bound_)) return;
+  for (std::size_t i = 0; i < gradient.size(); ++i) sum[i] += static_cast<std::int64_t>(steps(gradient[i]));
+}
+
 Result<NoiseScale> GradientGrid::sigma(NoiseMultiplier noise) const {
   return NoiseScale::make(times_up(noise.value(), bound_));
 }

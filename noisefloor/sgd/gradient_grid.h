@@ -9,6 +9,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
@@ -23,6 +25,8 @@ class GradientGrid {
 
   [[nodiscard]] double step() const { return step_; }    // a power of two
   [[nodiscard]] double bound() const { return bound_; }  // in steps
+  // sum += the gradient, rounded to whole steps; nothing if it is longer than bound() then. Requires: as many numbers in both.
+  void add_rounded(std::span<const float> gradient, std::span<std::int64_t> sum) const;
   // The noise in steps.
   [[nodiscard]] Result<NoiseScale> sigma(NoiseMultiplier noise) const;
   // Where neighbours' sums differ by `examples` of them at most.

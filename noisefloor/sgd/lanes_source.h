@@ -1,16 +1,23 @@
 // Gradients of a small network on all cores (lanes/).
 //
 // Determinism:   the same rows, parameters and number of threads give the same bits.
-// Memory:        that of the lanes of each thread and a few MB of random bits, whatever the size of the batch.
+// People:        if the data say whose rows are whose, people are drawn and clipped (people.h). Rows of several people go
+//                through the network side by side, and each person's gradient is added up before it is clipped. People with
+//                one row go the way of rows.
+// Memory:        that of the lanes of each thread and a few MB of random bits, whatever the size of the batch; for people also
+//                lanes · parameters for each thread, and the random bits of all rows of one person.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "noisefloor/lanes/program.h"
 #include "noisefloor/lanes/team.h"
 #include "noisefloor/lanes/worker.h"
 #include "noisefloor/model/augmentation.h"
+#include "noisefloor/sgd/clipped_mean.h"
+#include "noisefloor/sgd/people.h"
 #include "noisefloor/sgd/trainable_model.h"
 #include "noisefloor/table/dataset.h"
 
@@ -23,12 +30,13 @@ class LanesSource final : public TrainableModel {
   [[nodiscard]] static Result<std::unique_ptr<LanesSource>> create(lanes::Program program, const Dataset& data,
                                                                    std::size_t threads, Augmentation augmentation = {});
 
-  [[nodiscard]] std::size_t examples() const override { return data_->rows; }
+  [[nodiscard]] std::size_t examples() const override { return people_ ? people_->size() : data_->rows; }
+  [[nodiscard]] const People* people() const override { return people_ ? &*people_ : nullptr; }
   [[nodiscard]] std::size_t parameters() const override { return training_.program.parameters(); }
   [[nodiscard]] std::size_t groups() const override { return training_.program.groups(); }
-  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
+  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> examples,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
-  [[nodiscard]] Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> rows,
+  [[nodiscard]] Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> examples,
                                          const ClipRule& rule, const GradientGrid& grid, BitStream& stream,
                                          std::span<std::int64_t> sum) override;
 
@@ -46,18 +54,49 @@ class LanesSource final : public TrainableModel {
     std::vector<std::unique_ptr<lanes::Worker>> workers;
   };
 
-  LanesSource(lanes::Program program, const Dataset& data, std::size_t threads, Augmentation augmentation);
+  LanesSource(lanes::Program program, const Dataset& data, std::size_t threads, Augmentation augmentation,
+              std::optional<People> people);
 
+  // Rows with the random bits of their blocks, which are drawn beforehand, as threads share no stream.
+  struct Piece {
+    std::span<const std::uint64_t> rows;
+    std::vector<std::uint32_t> words;    // of each block
+    std::vector<std::uint32_t> changes;  // of each copy of each row
+  };
+  // Rows first_row … last_row − 1 of a piece, the first of which begins a block of this number.
+  struct Part {
+    std::size_t first_row = 0;
+    std::size_t last_row = 0;
+    std::size_t first_block = 0;
+  };
+
+  // How many rows a piece has at most: all, if no random bits are needed.
+  [[nodiscard]] std::size_t rows_at_once(std::size_t rows) const;
+  [[nodiscard]] Piece piece_of(std::span<const std::uint64_t> rows, std::size_t blocks, BitStream& stream) const;
+  // Calls add(block, random, its first row in the piece) for all blocks of a part.
+  template <class Add>
+  void blocks_of(const Piece& piece, const Part& part, const Add& add) const;
   // Calls add(member, block, random) for all blocks of the rows, on all threads.
   template <class Add>
-  void each_block(std::span<const std::uint64_t> rows, BitStream& stream, Add add);
+  void each_block(std::span<const std::uint64_t> rows, BitStream& stream, const Add& add);
+  // Calls add(member, total, rows) for all people with several rows, on all threads: the sum of a person's gradients, and how
+  // many rows it is of. A person is one thread's.
   template <class Add>
-  void some_blocks(std::span<const std::uint64_t> rows, BitStream& stream, const Add& add);
+  void each_person(std::span<const float> at, const PeoplesRows& taken, BitStream& stream, const Add& add);
+  template <class Add>
+  void some_people(std::span<const float> at, std::span<const std::uint64_t> rows, std::span<const std::size_t> ends,
+                   std::size_t before, BitStream& stream, const Add& add);
+  // The rows with which examples take part.
+  [[nodiscard]] PeoplesRows rows_of(std::span<const std::uint64_t> examples, BitStream& stream) const;
 
   Engine training_;
   std::unique_ptr<Engine> single_;  // for predictions, where training has several copies of an example
   const Dataset* data_;
   Augmentation augmentation_;
+  std::optional<People> people_;
+  internal::ParameterGroups parameter_groups_;
+  // For each thread: sums of the gradients of people, a vector for each lane. All zeros between calls.
+  std::vector<std::vector<std::vector<float>>> totals_;
   lanes::Team team_;
 };
 

@@ -1,61 +1,72 @@
 // Which examples take part in a step, and what that does for privacy: one object for both, so that batches of one kind
 // cannot be accounted for as another.
 //
-// Guarantee:     event(z) is that of one step which draws its batch with draw() and adds Gaussian noise of z times the clip
-//                norm to the sum over it.
-//                  Poisson      each row by its own coin; for add-remove and replace-one neighbours
-//                  fixed size   a uniform subset; for replace-one neighbours only: exchanging a row moves the sum by two
-//                               clip norms, so the event has half the multiplier
+// Guarantee:     draw() draws by law(), and event(z) is that of one step which draws its batch so and adds Gaussian
+//                noise of z times the clip norm to the sum over it (event/dp_sgd_event.h).
 // Thread safety: const after creation.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
+#include "noisefloor/event/dp_sgd_event.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/random/subset.h"
 
 namespace noisefloor {
 
+// "rows" or "people", for messages.
+[[nodiscard]] std::string_view plural_of(PrivacyUnit unit);
+
 class BatchSampler {
  public:
-  // Fails if the expected batch is larger than the data.
-  [[nodiscard]] static Result<BatchSampler> poisson(Rows rows, Rows expected_batch, Adjacency adjacency);
-  // Fails also under add-remove.
-  [[nodiscard]] static Result<BatchSampler> fixed_size(Rows rows, Rows batch, Adjacency adjacency);
+  // Fails if the batch is larger than the data; batches of fixed size also under add-remove. With PrivacyUnit::kPerson the
+  // rows stand for people, here and below.
+  [[nodiscard]] static Result<BatchSampler> create(Draw draw, Rows rows, Rows expected_batch, Adjacency adjacency,
+                                                   PrivacyUnit unit = PrivacyUnit::kRow);
+  [[nodiscard]] static Result<BatchSampler> poisson(Rows rows, Rows expected_batch, Adjacency adjacency,
+                                                    PrivacyUnit unit = PrivacyUnit::kRow);
+  [[nodiscard]] static Result<BatchSampler> fixed_size(Rows rows, Rows batch, Adjacency adjacency,
+                                                       PrivacyUnit unit = PrivacyUnit::kRow);
 
-  // The same sampler for one of `size` workers that draw together: draw() then gives rows of the worker's part alone, one
-  // contiguous stretch of them, by the same coins. All else is that of the whole. Fails for batches of fixed size if there
-  // are several workers, and unless rank < size.
+  // The same sampler for one of `size` workers that draw together: draw() then gives rows of the worker's part alone,
+  // one contiguous stretch of them, by the same coins. All else is that of the whole. Fails for batches of fixed size
+  // if there are several workers, and unless rank < size.
   [[nodiscard]] Result<BatchSampler> shard(std::size_t rank, std::size_t size) const;
 
   // Ascending; may be empty under Poisson.
   [[nodiscard]] std::vector<std::uint64_t> draw(BitStream& stream) const;
 
+  // What is drawn: rows, or people with their rows (people.h).
+  [[nodiscard]] PrivacyUnit unit() const { return unit_; }
   [[nodiscard]] Rows rows() const { return rows_; }
   // What sums are divided by. Never the realised size, which depends on the data under add-remove.
   [[nodiscard]] Rows expected_batch() const { return batch_; }
-  [[nodiscard]] Adjacency adjacency() const { return adjacency_; }
-  [[nodiscard]] SamplingRate rate() const;
+  [[nodiscard]] const BatchLaw& law() const { return law_; }
+  [[nodiscard]] Adjacency adjacency() const { return law_.adjacency(); }
+  [[nodiscard]] SamplingRate rate() const { return law_.rate(); }
 
-  [[nodiscard]] DpEvent event(NoiseMultiplier noise) const;
-  // By how many clip norms neighbours' sums over the same draw differ at most: 1, or 2 where one row is exchanged for another.
-  [[nodiscard]] int reach() const { return poisson_ ? 1 : 2; }
-  // Of a step that adds noise in another way; `noise` is that of sums that differ by reach() clip norms.
-  [[nodiscard]] DpEvent event(DpEvent noise) const;
+  [[nodiscard]] DpEvent event(NoiseMultiplier noise) const { return law_.step(noise); }
+  // By how many clip norms neighbours' sums over the same draw differ at most.
+  [[nodiscard]] int reach() const { return law_.reach(); }
+  // The event of a step that adds noise in another way; `noise` is that of sums that differ by reach() clip norms.
+  [[nodiscard]] DpEvent event(DpEvent noise) const { return law_.step_with(std::move(noise)); }
 
  private:
-  BatchSampler(Rows rows, Rows batch, Adjacency adjacency)
-      : rows_(rows), batch_(batch), adjacency_(adjacency), end_(rows.value()) {}
+  BatchSampler(Rows rows, Rows batch, BatchLaw law, PrivacyUnit unit)
+      : rows_(rows), batch_(batch), law_(law), unit_(unit), end_(rows.value()) {}
 
   Rows rows_;
   Rows batch_;
-  Adjacency adjacency_;
+  BatchLaw law_;
+  PrivacyUnit unit_;
   // The rows that are drawn from.
   std::uint64_t begin_ = 0;
   std::uint64_t end_;

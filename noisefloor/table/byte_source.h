@@ -1,7 +1,8 @@
-// Bytes from a file, piece by piece. What is compressed with gzip is unpacked on the way; the content tells, not the name.
+// Bytes from a file, piece by piece. A file that is compressed with gzip is unpacked on the way; its content tells, not
+// its name.
 //
-// Guarantee:     memory does not grow with the file. Damaged or cut-off compressed data are an error, never an early end.
-//                Errors name the file and a line or a byte, and none of what stands there.
+// Guarantee:     memory does not grow with the file. Damaged or cut-off compressed data are an error, never an early
+//                end. Errors name the file and a line or a byte, and none of what stands there.
 // Thread safety: a source is used by one thread at a time.
 #pragma once
 
@@ -21,8 +22,8 @@ class ByteSource {
  public:
   [[nodiscard]] static Result<ByteSource> open(const std::string& path);
 
-  // Bytes that are there already, handed out in pieces of at most `piece`: for tests of what happens at the seams. `name`
-  // stands for the path in errors.
+  // Bytes that are there already, handed out in pieces of at most `piece`: for tests of what happens at the seams.
+  // `name` stands for the path in errors.
   [[nodiscard]] static Result<ByteSource> of(const std::string& name, std::string bytes, std::size_t piece = 65536);
 
   ByteSource(ByteSource&& other) noexcept;

@@ -44,7 +44,7 @@ TEST(ByteSource, PlainAndCompressedComeOutAlike) {
   }
 }
 
-TEST(ByteSource, TheContentTellsAndNotTheName) {
+TEST(ByteSource, ContentDecidesAndNotTheName) {
   const testing::TemporaryFolder folder;
   const std::string text = sample(300'000);
   ASSERT_TRUE(write_file(folder.path("plain.gz"), text).has_value());
@@ -85,7 +85,7 @@ TEST(ByteSource, DamageIsNoticed) {
                 ": there are bytes after the end of the compressed data (counted before unpacking)");
 }
 
-TEST(ByteSource, FilesThatCannotBeRead) {
+TEST(ByteSource, RefusesFilesThatCannotBeRead) {
   const testing::TemporaryFolder folder;
   const Error missing = ByteSource::open(folder.path("no\nne")).error();
   EXPECT_EQ(missing.code, ErrorCode::kIo);

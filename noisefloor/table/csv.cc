@@ -14,7 +14,8 @@ constexpr std::string_view kNul = "a NUL byte; save the table as UTF-8 text";
 constexpr std::string_view kStrayQuote =
     "a quote inside a cell; put the whole cell in quotes and double the ones that it holds";
 constexpr std::string_view kStrayReturn =
-    "a carriage return that no line feed follows; end lines with LF or CRLF, and quote cells with line breaks";
+    "a carriage return that no line feed follows; end lines with LF or CRLF (if all of them end with CR alone, "
+    "`tr '\\r' '\\n' <old.csv >new.csv` mends that), and put cells that hold line breaks in quotes";
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -23,6 +24,10 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+std::string separator_setting(char separator) {
+  return fmt::format("separator = \"{}\" under [data]", separator == '\t' ? "\\t" : std::string(1, separator));
+}
 
 CsvReader::CsvReader(ByteSource source, const CsvFormat& format) : window_(std::move(source)), format_(format) {}
 
@@ -38,8 +43,10 @@ Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
   for (std::string_view name : reader.cells_) {
     const auto [place, is_new] = places.emplace(name, places.size() + 1);
     if (!is_new) {
-      return reader.error(fmt::format("columns {} and {} have the same name; the first line must name each column once",
-                                      place->second, places.size() + 1));
+      return reader.error(fmt::format(
+          "columns {} and {} have the same name; the first line must name each column once. If the file has "
+          "no such line, add one",
+          place->second, places.size() + 1));
     }
   }
   reader.header_.assign(reader.cells_.begin(), reader.cells_.end());
@@ -144,7 +151,7 @@ Result<void> CsvReader::scan_special(char c) {
         state_ = State::kQuoted;
         return success();
       }
-      if (c != format_.separator && c != '\r' && c != '\n') return error_here(kStrayQuote);
+      if (c != format_.separator && c != '\r' && c != '\n') return stray_quote(c);
       break;
     case State::kReturn:
       if (c != '\n') return error_here(kStrayReturn);
@@ -162,6 +169,13 @@ Result<void> CsvReader::scan_special(char c) {
   if (c == '\r') state_ = State::kReturn;
   if (c == '\n') end_record(at_ + 1);
   return success();
+}
+
+// A closing quote that character `c` follows.
+Error CsvReader::stray_quote(char c) const {
+  if (kUsualSeparators.find(c) == std::string_view::npos) return error_here(kStrayQuote);
+  return error_here(
+      fmt::format("{}; or, if this file has another separator, set {}", kStrayQuote, separator_setting(c)));
 }
 
 // The file ends within the record.

@@ -1,9 +1,10 @@
 // Comma-separated values as RFC 4180 has them, record by record.
 //
-// Guarantee:     a record is what stands in the file, or an error: nothing is guessed, skipped or repaired. Every record
-//                has as many cells as the header. Memory is bounded by the longest record that the format allows.
-//                Errors name file, line and what was expected, and nothing that the file holds: not even a name in its
-//                header, which in a file without one is the first record.
+// Guarantee:     a record is what stands in the file, or an error: nothing is guessed, skipped or repaired. Every
+//                record has as many cells as the header. Memory is bounded by the longest record that the format
+//                allows. Errors name file, line and what was expected, and no text of the file: not even a name in its
+//                header, which in a file without one is the first record. At most they say that a quote is followed by
+//                one of the usual separators.
 // Implements:    RFC 4180: cells in quotes may hold separators, quotes (doubled) and line breaks; lines end with LF or
 //                CRLF, the last one with or without. A byte order mark of UTF-8 at the start is dropped.
 // Thread safety: a reader is used by one thread at a time.
@@ -29,6 +30,12 @@ struct CsvFormat {
   std::size_t max_record_bytes = kMaxRecordBytes;
 };
 
+// The separators that tables usually have.
+inline constexpr std::string_view kUsualSeparators = ",;\t|";
+
+// How a description of the data says it: separator = ";" under [data].
+[[nodiscard]] std::string separator_setting(char separator);
+
 class CsvReader {
  public:
   // Reads the header. Its names are distinct.
@@ -36,10 +43,12 @@ class CsvReader {
 
   [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 
+  [[nodiscard]] const CsvFormat& format() const { return format_; }
+
   // Goes to the next record. False at the end.
   [[nodiscard]] Result<bool> next();
 
-  // Of the record, without quotes. Valid until next().
+  // The cells of the record, without quotes. They are valid until next().
   [[nodiscard]] std::span<const std::string_view> cells() const { return cells_; }
 
   // "FILE:LINE: what", for the line where the record begins.
@@ -65,6 +74,7 @@ class CsvReader {
   void end_cell(std::size_t end) { raw_.back().end = end; }
   void end_record(std::size_t length);
   void unquote();
+  [[nodiscard]] Error stray_quote(char c) const;
   [[nodiscard]] Error error_here(std::string_view what) const { return error_at_line(window_.name(), line_, what); }
 
   Window window_;

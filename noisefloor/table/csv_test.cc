@@ -81,7 +81,7 @@ TEST(Csv, ByteOrderMarkAndOtherSeparators) {
   }
 }
 
-TEST(Csv, WhatIsNotATable) {
+TEST(Csv, RefusesWhatIsNotATable) {
   expect_refusal("", "t.csv:1: the file is empty");
   expect_refusal("\xef\xbb\xbf", "t.csv:1: the file is empty");
   expect_refusal("987,b,987\n", "t.csv:1: columns 1 and 3 have the same name");
@@ -97,7 +97,15 @@ TEST(Csv, WhatIsNotATable) {
   expect_refusal("a,b\n987\"1,2\n", "t.csv:2: a quote inside a cell");
   expect_refusal("a,b\n987\"\"1,2\n", "t.csv:2: a quote inside a cell");
   expect_refusal("a,b\n\"987\" ,2\n", "t.csv:2: a quote inside a cell");
-  expect_refusal("a,b\r1,987\r", "t.csv:1: a carriage return that no line feed follows");
+  expect_refusal(
+      "\"a\";\"987\"\n",
+      "t.csv:1: a quote inside a cell; put the whole cell in quotes and double the ones that it holds; or, if "
+      "this file has another separator, set separator = \";\" under [data]");
+  expect_refusal("\"a\"\t\"987\"\n", "t.csv:1: a quote inside a cell");
+  expect_refusal(
+      "a,b\r1,987\r",
+      "t.csv:1: a carriage return that no line feed follows; end lines with LF or CRLF (if all of them end with "
+      "CR alone, `tr '\\r' '\\n' <old.csv >new.csv` mends that)");
   expect_refusal("a,b\n1,987\r", "t.csv:2: a carriage return that no line feed follows");
   expect_refusal(std::string("a,b\n1,9\0"
                              "87\n",
@@ -137,7 +145,7 @@ std::string in_quotes(const std::string& cell) {
 }
 
 // Tables of awkward cells, written with quotes where they are needed or anyway, come back as they were.
-RC_GTEST_PROP(Csv, WhatIsWrittenComesBack, ()) {
+RC_GTEST_PROP(Csv, WrittenTablesRoundTrip, ()) {
   const char separator = *rc::gen::element(',', ';', '\t', 'x');
   const auto awkward = rc::gen::container<std::string>(
       rc::gen::element('"', ',', ';', '\t', '\n', '\r', ' ', 'a', 'x', '1', '\xc3', '\xa9', '\xef', '\xbb', '\xbf'));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "noisefloor/base/check.h"
 
@@ -46,6 +47,11 @@ std::span<const float> Dataset::example(std::size_t index) const {
   return std::span(features).subspan(index * width(), width());
 }
 
+std::size_t Dataset::units() const {
+  if (unit() == PrivacyUnit::kRow) return rows;
+  return std::unordered_set<std::uint32_t>(people.begin(), people.end()).size();
+}
+
 Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
   const auto beyond = [&](std::uint64_t number) { return number >= rows; };
   if (std::any_of(numbers.begin(), numbers.end(), beyond)) {
@@ -53,6 +59,7 @@ Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
   }
   Dataset taken{
       .rows = numbers.size(), .shape = shape, .features = {}, .labels = {}, .classes = classes, .targets = {}};
+  taken.rows_per_person = rows_per_person;
   const std::size_t width_of_one = width();
   taken.features.reserve(numbers.size() * width_of_one);
   taken.labels.reserve(classes > 0 ? numbers.size() : 0);
@@ -66,6 +73,7 @@ Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
       taken.targets.push_back(targets[number]);
     }
     if (!groups.empty()) taken.groups.push_back(groups[number]);
+    if (!people.empty()) taken.people.push_back(people[number]);
   }
   return taken;
 }
@@ -87,6 +95,9 @@ Result<void> check_dataset(const Dataset& dataset) {
   }
   if (!dataset.groups.empty() && dataset.groups.size() != dataset.rows)
     return not_as_declared("groups", "be one a row");
+  if (dataset.people.size() != (dataset.unit() == PrivacyUnit::kPerson ? dataset.rows : 0)) {
+    return not_as_declared("people", "be one a row where whole people are protected, and else none");
+  }
   if (!all_finite(dataset.targets)) return not_as_declared("targets", "be finite");
   return success();
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 
 namespace noisefloor {
@@ -26,9 +27,17 @@ struct Dataset {
   std::vector<float> targets;
   // Which examples are suggestions to one person, by number: for recall. Empty if nobody asks.
   std::vector<std::uint32_t> groups = {};
+  // Whose examples they are, by number, where whole people are protected; empty where single rows are. Numbers are labels: they
+  // need not be dense, and their order means nothing.
+  std::vector<std::uint32_t> people = {};
+  // How many rows of one person take part in a step at most. Public; 0 where single rows are protected.
+  std::size_t rows_per_person = 0;
 
   // Features of one example.
   [[nodiscard]] std::size_t width() const;
+  // What is protected, and how many of that there are: people, or rows.
+  [[nodiscard]] PrivacyUnit unit() const { return rows_per_person > 0 ? PrivacyUnit::kPerson : PrivacyUnit::kRow; }
+  [[nodiscard]] std::size_t units() const;
   // Requires index < rows.
   [[nodiscard]] std::span<const float> example(std::size_t index) const;
   // The examples of these numbers, in their order; a number may come twice. Refused if one is not below `rows`.
@@ -40,8 +49,8 @@ struct Dataset {
 // The product of a shape's sizes. Nothing is there for a shape without sizes, or with a 0, or beyond 2^48.
 [[nodiscard]] Result<std::size_t> volume(std::span<const std::size_t> shape);
 
-// Every vector is as long as `rows` and `shape` say (groups may be left out); features and targets are finite; labels are in 0 … classes − 1. The
-// refusal names the field, and no value of it.
+// Every vector is as long as `rows` and `shape` say (groups may be left out, and people together with rows_per_person);
+// features and targets are finite; labels are in 0 … classes − 1. The refusal names the field, and no value of it.
 [[nodiscard]] Result<void> check_dataset(const Dataset& dataset);
 
 }  // namespace noisefloor

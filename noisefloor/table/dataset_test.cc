@@ -34,6 +34,23 @@ TEST(Dataset, TakesRowsInTheOrderAsked) {
   EXPECT_EQ(labelled().example(1)[1], 4);
 }
 
+TEST(Dataset, UnitsAreRowsOrPeople) {
+  Dataset data = labelled();
+  EXPECT_EQ(data.unit(), PrivacyUnit::kRow);
+  EXPECT_EQ(data.units(), 3U);
+  data.rows_per_person = 4;
+  EXPECT_EQ(data.unit(), PrivacyUnit::kPerson);
+  expect_invalid(check_dataset(data).error(), "people must be one a row");
+  data.people = {8, 2, 8};
+  EXPECT_TRUE(check_dataset(data).has_value());
+  EXPECT_EQ(data.units(), 2U);
+  const Dataset taken = data.take(std::vector<std::uint64_t>{2, 1}).value();
+  EXPECT_EQ(taken.people, (std::vector<std::uint32_t>{8, 2}));
+  EXPECT_EQ(taken.rows_per_person, 4U);
+  data.rows_per_person = 0;
+  expect_invalid(check_dataset(data).error(), "people must be one a row");
+}
+
 TEST(Dataset, InvariantsAreChecked) {
   EXPECT_TRUE(check_dataset(labelled()).has_value());
   EXPECT_TRUE(check_dataset(with_targets()).has_value());

@@ -79,7 +79,7 @@ TEST(Idx, EveryCutIsNoticed) {
   }
 }
 
-TEST(Idx, BadFiles) {
+TEST(Idx, RefusesBadFiles) {
   expect_refusal(kImages + "x", kLabels, "images: at byte 28: bytes after the last element");
   expect_refusal(kImages, kLabels + "x", "labels: at byte 10: bytes after the last element");
   expect_refusal("PNG no idx file at all", kLabels, "images: at byte 0: this is no IDX file");
@@ -97,14 +97,14 @@ TEST(Idx, BadFiles) {
 }
 
 // Headers that would take terabytes: refused at once, or when the few bytes that are there end.
-TEST(Idx, HeadersThatLie) {
+TEST(Idx, RefusesHeadersThatLie) {
   const std::uint32_t most = 0xffffffff;
   expect_refusal(idx({most, most, most}, "abc"), idx({most}, "\1"), "images: at byte 4: the sizes must be");
   expect_refusal(idx({most, 1, 60'000}, "abc"), idx({most}, "\1"), "labels: at byte 9: the file ends");
   expect_refusal(idx({1, 1u << 24, 1u << 24}, "abc"), idx({1}, "\1"), "images: at byte 19: the file ends");
 }
 
-RC_GTEST_PROP(Idx, WhatIsWrittenComesBack, (std::vector<unsigned char> labels)) {
+RC_GTEST_PROP(Idx, WrittenFilesRoundTrip, (std::vector<unsigned char> labels)) {
   RC_PRE(!labels.empty());
   const auto rows = static_cast<std::uint32_t>(labels.size());
   const auto pixels =

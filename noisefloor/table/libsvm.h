@@ -1,5 +1,5 @@
-// Examples in the LIBSVM (svmlight) text format: a label, then index:value pairs with indices from 1, increasing. What is not
-// listed is 0. What follows a '#' is a comment.
+// Examples in the LIBSVM (svmlight) text format: a label, then index:value pairs with indices from 1, increasing. What
+// is not listed is 0. What follows a '#' is a comment.
 //
 // Guarantee:     an example depends on its own line and the options alone. Values beyond the bounds are clamped, never
 //                refused. Errors name file, line and what was expected, and nothing that the file holds.
@@ -22,12 +22,12 @@ struct LibsvmOptions {
   std::size_t dimension = 0;
   // The class of an example is its label's place here. Numbers are compared as numbers: "1" is also "+1" and "1.0".
   std::vector<std::string> classes;
-  // Of every value, also of those that are not listed.
+  // Bounds of every value, including those that are not listed.
   double lower = 0;
   double upper = 0;
   Scaling scaling = Scaling::kNone;
-  // Then divides each example by its own Euclidean norm; one of zeros only stays as it is. Norms are 1 up to the rounding
-  // of floats.
+  // Then divides each example by its own Euclidean norm; one of zeros only stays as it is. Norms are 1 up to the
+  // rounding of floats.
   bool normalise = false;
   std::size_t max_line_bytes = std::size_t{16} << 20;
 };

@@ -70,7 +70,7 @@ TEST(Libsvm, ScalingAndNorms) {
   EXPECT_EQ(read("1 1:-99\n", how).value().features, (std::vector<float>{0.5, 0.5, 0.5, 0.5}));
 }
 
-TEST(Libsvm, BadFiles) {
+TEST(Libsvm, RefusesBadFiles) {
   expect_refusal("", "t.svm:1: the file holds no examples");
   expect_refusal("# nothing\n", "t.svm:2: the file holds no examples");
   expect_refusal("1 1:1\n\n1 1:1\n", "t.svm:2: expected a label");
@@ -97,7 +97,7 @@ TEST(Libsvm, BadFiles) {
   expect_refusal("1 1:" + std::string(2'000'000, '9'), "t.svm:1: a line of more than 8 bytes", how);
 }
 
-TEST(Libsvm, OptionsWithoutMeaning) {
+TEST(Libsvm, RefusesOptionsWithoutMeaning) {
   const auto refusal = [](auto&& change) {
     LibsvmOptions how = options();
     change(how);
@@ -113,7 +113,7 @@ TEST(Libsvm, OptionsWithoutMeaning) {
   EXPECT_EQ(read_libsvm("/no/such/file", options()).error().code, ErrorCode::kIo);
 }
 
-RC_GTEST_PROP(Libsvm, WhatIsWrittenComesBack, ()) {
+RC_GTEST_PROP(Libsvm, WrittenFilesRoundTrip, ()) {
   LibsvmOptions how = options();
   how.dimension = *rc::gen::inRange<std::size_t>(1, 20);
   Dataset data{.rows = *rc::gen::inRange<std::size_t>(1, 20),

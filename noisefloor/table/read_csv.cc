@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "noisefloor/table/header_check.h"
 #include "noisefloor/table/schema.h"
 #include "noisefloor/table/text_index.h"
 
@@ -43,6 +44,7 @@ class TableReader {
   TableReader(CsvReader reader, const Schema& schema) : reader_(std::move(reader)), schema_(schema) {}
 
   Result<Dataset> read() {
+    NF_TRY_VOID(internal::check_header(reader_, schema_));
     for (const FeatureColumn& column : schema_.features) {
       NF_TRY_VOID(std::visit([&](const auto& c) { return add_encoder(c); }, column));
     }
@@ -54,6 +56,10 @@ class TableReader {
     }
     if (schema_.group && outcome_) {
       NF_TRY(group_, cell_of(reader_, *schema_.group));
+    }
+    if (schema_.person && !schema_.outcome_may_lack) {
+      NF_TRY(person_, cell_of(reader_, schema_.person->name));
+      data_.rows_per_person = schema_.person->rows_each;
     }
     data_.shape = {schema_.dimension()};
     if (const auto* label = std::get_if<LabelColumn>(&schema_.outcome)) {
@@ -106,11 +112,28 @@ class TableReader {
       }
     }
     ++data_.rows;
-    if (group_) {
-      const auto number = static_cast<std::uint32_t>(groups_.size());
-      data_.groups.push_back(groups_.try_emplace(std::string(reader_.cells()[*group_]), number).first->second);
-    }
+    if (group_) data_.groups.push_back(number_of(reader_.cells()[*group_], groups_));
+    if (person_) NF_TRY_VOID(add_person(reader_.cells()[*person_]));
     return outcome_ ? add_outcome(reader_.cells()[*outcome_]) : add_no_outcome();
+  }
+
+  using Numbers = std::unordered_map<std::string, std::uint32_t>;
+  // The place of the text among those that came before, or after them.
+  static std::uint32_t number_of(std::string_view text, Numbers& numbers) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    return numbers.try_emplace(std::string(text), next).first->second;
+  }
+
+  // Records without an id might all be one person's, or a person's of other records: no bound holds for them.
+  Result<void> add_person(std::string_view cell) {
+    if (cell.empty() || is_missing(cell)) {
+      return reader_.error(
+          fmt::format("column '{}' must say in every record whose it is, and this one has no id: give it one, or leave "
+                      "the record out; person in [data] names the column",
+                      schema_.person->name));
+    }
+    data_.people.push_back(number_of(cell, people_));
+    return success();
   }
 
   // Nothing if the cell holds no number and none stands for it.
@@ -121,13 +144,14 @@ class TableReader {
   [[nodiscard]] Error no_number(const NumericColumn& column, std::string_view cell) const {
     if (is_missing(cell)) {
       return reader_.error(
-          fmt::format("column '{}' must hold a decimal number; the schema states no constant for missing values there",
+          fmt::format("column '{}' must hold a decimal number, and this record has none; add missing = … to its "
+                      "[[data.column]], a number within the bounds that stands for missing values",
                       column.name));
     }
-    return reader_.error(
-        fmt::format("column '{}' must hold a decimal number, such as -1.5, or a text that the schema "
-                    "lists for missing values",
-                    column.name));
+    return reader_.error(fmt::format(
+        "column '{}' must hold a decimal number, such as -1.5; if a text marks missing values, list it in "
+        "missing = [\"\", \"?\"] under [data]; if the column holds texts, give its [[data.column]] values = […]",
+        column.name));
   }
 
   Result<void> add_no_outcome() {
@@ -143,8 +167,10 @@ class TableReader {
     if (classes_) {
       const std::optional<std::size_t> label = classes_->find(cell);
       if (!label) {
-        return reader_.error(fmt::format("label column '{}' must hold one of the {} classes that the schema lists",
-                                         std::get<LabelColumn>(schema_.outcome).name, data_.classes));
+        return reader_.error(fmt::format(
+            "label column '{}' must hold one of the {} classes that the schema lists; correct the record, or "
+            "add its class to classes = […] under [data]",
+            std::get<LabelColumn>(schema_.outcome).name, data_.classes));
       }
       data_.labels.push_back(static_cast<std::int32_t>(*label));
       return success();
@@ -152,8 +178,10 @@ class TableReader {
     const auto& target = std::get<TargetColumn>(schema_.outcome);
     const std::optional<double> value = is_missing(cell) ? std::nullopt : parse_decimal(cell);
     if (!value) {
-      return reader_.error(
-          fmt::format("target column '{}' must hold a decimal number, such as -1.5, in every record", target.name));
+      return reader_.error(fmt::format(
+          "target column '{}' must hold a decimal number, such as -1.5, in every record; correct this one or "
+          "take it out",
+          target.name));
     }
     data_.targets.push_back(clamp_and_scale(*value, target.lower, target.upper, Scaling::kNone));
     return success();
@@ -169,7 +197,9 @@ class TableReader {
   std::optional<std::size_t> outcome_;
   std::optional<TextIndex> classes_;
   std::optional<std::size_t> group_;
-  std::unordered_map<std::string, std::uint32_t> groups_;
+  Numbers groups_;
+  std::optional<std::size_t> person_;
+  Numbers people_;
   Dataset data_;
 };
 

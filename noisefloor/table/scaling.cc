@@ -15,8 +15,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Digits with at most one point among them, few enough that whole number and power of ten are doubles: one division, and
-// its rounding, is that of the number itself (Clinger 1990).
+// Digits with at most one point among them, few enough that whole number and power of ten are doubles: one division,
+// and its rounding, is that of the number itself (Clinger 1990).
 std::optional<double> parse_short(std::string_view digits) {
   constexpr std::array<double, 16> kTens = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                             1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -37,7 +37,7 @@ std::optional<double> parse_short(std::string_view digits) {
   return static_cast<double>(whole) / kTens[places];
 }
 
-// Of a number that no double holds: is it too large, or too small? The sign of its decimal exponent tells.
+// Whether a number that no double holds is too large or too small: the sign of its decimal exponent tells.
 bool is_large(std::string_view digits) {
   const std::size_t mark = digits.find_first_of("eE");
   const std::string_view mantissa = digits.substr(0, mark);

@@ -1,8 +1,8 @@
 // Numbers from a file, brought into public bounds.
 //
-// Guarantee:     whatever the data hold, the result is in the bounds: values beyond are clamped, never refused. The bounds
-//                are stated by the caller and never taken from the data. With a scaling the result is in [0, 1] or [-1, 1]
-//                exactly; with none it is the nearest float.
+// Guarantee:     whatever the data hold, the result is in the bounds: values beyond are clamped, never refused. The
+//                bounds are stated by the caller and never taken from the data. With a scaling the result is in [0, 1]
+//                or [-1, 1] exactly; with none it is the nearest float.
 // Thread safety: pure functions.
 #pragma once
 

@@ -92,7 +92,7 @@ RC_GTEST_PROP(Scaling, StaysInItsRange, (double value, double a, double b)) {
   }
 }
 
-TEST(Scaling, BadBounds) {
+TEST(Scaling, RefusesBadBounds) {
   EXPECT_TRUE(check_bounds("x", -3e38, 3e38).has_value());
   for (const auto& [lower, upper] : {std::pair(1.0, 1.0), std::pair(2.0, 1.0), std::pair(std::nan(""), 1.0),
                                      std::pair(0.0, std::nan("")), std::pair(-kInfinity, 0.0), std::pair(0.0, 1e39)}) {

@@ -74,6 +74,15 @@ Result<void> check_schema(const Schema& schema) {
   };
   for (const FeatureColumn& column : schema.features) NF_TRY_VOID(std::visit(check_one, column));
   NF_TRY_VOID(std::visit(check_one, schema.outcome));
+  if (schema.person) {
+    if (names.count(schema.person->name) > 0) {
+      return refused(fmt::format("column '{}' says whose record it is: it can be neither a feature nor the outcome",
+                                 schema.person->name));
+    }
+    if (schema.person->rows_each == 0) {
+      return refused(fmt::format("column '{}': of each person at least 1 row takes part; got 0", schema.person->name));
+    }
+  }
   NF_TRY_VOID(check_texts("missing values", schema.missing, 0));
   if (schema.dimension() > kMaxDimension) {
     return refused(fmt::format("a schema may have at most {} features; got {}", kMaxDimension, schema.dimension()));

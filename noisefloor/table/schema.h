@@ -2,7 +2,9 @@
 //
 // Guarantee:     what an example looks like depends on its own record and the schema alone: bounds, categories and classes
 //                are stated and never taken from the data. Numbers beyond their bounds are clamped and categories that are
-//                not listed have a place, so that neither is an error. Errors name file, line and column, and no cell.
+//                not listed have a place, so that neither is an error. Errors name file, line and column, and no cell. Of
+//                the file's first line they show at most a name that differs from a column of the schema in case alone
+//                or, where the line names at least half of the schema's columns and so is a header, in a few letters.
 // Requires:      that the schema was not made by looking at the private table.
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -58,19 +60,28 @@ struct TargetColumn {
   double upper = 0;
 };
 
+// The column that says whose record it is. Its texts are compared exactly, shown to nobody, and cannot be missing.
+struct PersonColumn {
+  std::string name;
+  std::size_t rows_each = 1;  // Dataset::rows_per_person
+};
+
 struct Schema {
   std::vector<FeatureColumn> features;  // in the order of the features of an example, which need not be the file's
   std::variant<LabelColumn, TargetColumn> outcome;
   std::vector<std::string> missing = {""};  // texts that mark a missing number, such as "?"
   bool outcome_may_lack = false;          // for predictions: a table without its column has class 0, or the lower bound
   std::optional<std::string> group = {};  // the column that says whose suggestion an example is (Dataset::groups)
+  // Set where whole people are protected (Dataset::people). Nobody asks for predictions: with outcome_may_lack it is left out.
+  std::optional<PersonColumn> person = {};
 
   // Features of one example.
   [[nodiscard]] std::size_t dimension() const;
 };
 
 // Refuses, as an invalid argument, what has no meaning: no features, bounds that are not lower < upper, a constant for
-// missing values that is out of bounds, a text or a column that is listed twice, fewer than 2 classes.
+// missing values that is out of bounds, a text or a column that is listed twice, fewer than 2 classes, a person's column that
+// is also a feature or the outcome, 0 rows of a person.
 [[nodiscard]] Result<void> check_schema(const Schema& schema);
 
 // Every record of a CSV file with a header, plain or compressed with gzip. Columns that the schema does not name are left

@@ -73,6 +73,41 @@ TEST(Schema, GroupsAreNumberedAsTheyCome) {
   EXPECT_FALSE(check_dataset(short_one).has_value());
 }
 
+TEST(Schema, PeopleAreTextsThatAreComparedExactly) {
+  Schema schema = prices();
+  schema.person = PersonColumn{"who", 3};
+  const Dataset data = read("who,size,price\nzoe,1,1\n Zoe,1,1\nzoe,2,2\n007,2,2\n7,2,2\n", schema).value();
+  EXPECT_EQ(data.people, (std::vector<std::uint32_t>{0, 1, 0, 2, 3}));
+  EXPECT_EQ(data.rows_per_person, 3U);
+  EXPECT_EQ(data.unit(), PrivacyUnit::kPerson);
+  EXPECT_TRUE(check_dataset(data).has_value());
+  expect_refusal("size,price\n1,1\n", schema, "t.csv:1: the first line names no column 'who'");
+  // Nobody asks whose the rows are that predictions are made for.
+  schema.outcome_may_lack = true;
+  EXPECT_EQ(read("size\n1\n", schema).value().unit(), PrivacyUnit::kRow);
+}
+
+TEST(Schema, ARecordWithoutAPersonIsRefused) {
+  Schema schema = prices();
+  schema.person = PersonColumn{"who", 3};
+  schema.missing = {"?"};
+  for (const char* id : {"", "?"}) {
+    const std::string text = fmt::format("who,size,price\n987654,1,1\n{},1,987\n", id);
+    expect_refusal(text, schema, "t.csv:3: column 'who' must say in every record whose it is");
+    EXPECT_NE(read(text, schema).error().message.find("person in [data]"), std::string::npos);
+  }
+}
+
+TEST(Schema, APersonsColumnIsNothingToLearnFrom) {
+  Schema schema = prices();
+  schema.person = PersonColumn{"size", 3};
+  expect_invalid(check_schema(schema).error(), "'size' says whose record it is");
+  schema.person = PersonColumn{"price", 3};
+  expect_invalid(check_schema(schema).error(), "'price' says whose record it is");
+  schema.person = PersonColumn{"who", 0};
+  expect_invalid(check_schema(schema).error(), "at least 1 row");
+}
+
 TEST(Schema, EncodesARecord) {
   EXPECT_EQ(people().dimension(), 1U + 4 + 1 + 2);
   // Columns in another order than the schema's, and one that it does not name.
@@ -114,9 +149,9 @@ TEST(Schema, BadTables) {
     expect_refusal(header + "1,full,40,f,low\n\"" + bad + "\",full,40,f,low\n", people(),
                    "t.csv:3: column 'age' must hold a decimal number, such as");
   }
-  expect_refusal(
-      header + "1,full,,f,low\n", people(),
-      "t.csv:2: column 'hours' must hold a decimal number; the schema states no constant for missing values");
+  expect_refusal(header + "1,full,,f,low\n", people(),
+                 "t.csv:2: column 'hours' must hold a decimal number, and this record has none; add missing = … to its "
+                 "[[data.column]]");
   expect_refusal(header + "1,full,?,f,low\n", people(), "t.csv:2: column 'hours'");
   expect_refusal(header + "1,full,4,f,987\n", people(),
                  "t.csv:2: label column 'income' must hold one of the 2 classes");

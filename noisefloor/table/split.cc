@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <utility>
 
 namespace noisefloor {
@@ -30,7 +31,11 @@ class Keys {
 
 }  // namespace
 
-Result<Split> split_by_fraction(std::uint64_t rows, double validation, double test, std::uint64_t seed) {
+namespace {
+
+// first_of(row) is the row whose key decides.
+template <class FirstOf>
+Result<Split> split_by_keys(std::uint64_t rows, double validation, double test, std::uint64_t seed, FirstOf first_of) {
   if (!(validation >= 0 && test >= 0 && validation + test < 1)) {
     return invalid_argument(
         fmt::format("the fractions for validation and test must be 0 or above, with a sum below 1; got {} and {}",
@@ -41,10 +46,23 @@ Result<Split> split_by_fraction(std::uint64_t rows, double validation, double te
   const Keys keys(seed);
   Split split;
   for (std::uint64_t row = 0; row < rows; ++row) {
-    const std::uint64_t key = keys.of(row);
+    const std::uint64_t key = keys.of(first_of(row));
     (key < test_below ? split.test : key < validation_below ? split.validation : split.train).push_back(row);
   }
   return split;
+}
+
+}  // namespace
+
+Result<Split> split_by_fraction(std::uint64_t rows, double validation, double test, std::uint64_t seed) {
+  return split_by_keys(rows, validation, test, seed, [](std::uint64_t row) { return row; });
+}
+
+Result<Split> split_by_fraction(const Dataset& data, double validation, double test, std::uint64_t seed) {
+  if (data.unit() == PrivacyUnit::kRow) return split_by_fraction(data.rows, validation, test, seed);
+  std::unordered_map<std::uint32_t, std::uint64_t> first_rows;
+  return split_by_keys(data.rows, validation, test, seed,
+                       [&](std::uint64_t row) { return first_rows.try_emplace(data.people[row], row).first->second; });
 }
 
 Result<Split> split_by_count(std::uint64_t rows, std::uint64_t validation, std::uint64_t test, std::uint64_t seed) {

@@ -8,6 +8,9 @@
 // Implements:    a row's key is a fixed one-to-one mixing of its number, keyed by the seed: the output function of SplitMix64
 //                (Steele, Lea, Flood 2014), twice. It is a public hash that spreads rows evenly, neither noise nor a
 //                secret: nothing private may rely on it. Noise, and which rows are in a batch, come from random/.
+// People:        where whole people are protected, all rows of a person go where the first of them goes. So the side of a person
+//                depends on the places of that person's own rows alone: one person more moves nobody whose rows keep their
+//                places, and with one row each the split is that of rows.
 // Thread safety: pure functions.
 #pragma once
 
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/table/dataset.h"
 
 namespace noisefloor {
 
@@ -29,6 +33,9 @@ struct Split {
 
 // About these fractions of the rows: a row is kept with its key below the fraction. Each is from 0 to 1, their sum below 1.
 [[nodiscard]] Result<Split> split_by_fraction(std::uint64_t rows, double validation, double test, std::uint64_t seed);
+
+// The same of the rows of `data`, by its unit: people are never divided.
+[[nodiscard]] Result<Split> split_by_fraction(const Dataset& data, double validation, double test, std::uint64_t seed);
 
 // Exactly this many rows, those with the lowest keys. Their sum is below the number of rows.
 [[nodiscard]] Result<Split> split_by_count(std::uint64_t rows, std::uint64_t validation, std::uint64_t test,

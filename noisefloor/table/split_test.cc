@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "tests/support/refusal.h"
 #include "tests/support/statistics.h"
@@ -104,6 +106,44 @@ TEST(Split, RequestsWithoutMeaning) {
         std::pair(0.1, std::nan("")), std::pair(1.0, 0.0)}) {
     expect_invalid(split_by_fraction(10, validation, test, 1).error(), "a sum below 1");
   }
+}
+
+Dataset with_people(std::vector<std::uint32_t> people) {
+  Dataset data;
+  data.rows = people.size();
+  data.people = std::move(people);
+  data.rows_per_person = 2;
+  return data;
+}
+
+// Nobody's rows are on two sides.
+RC_GTEST_PROP(Split, PeopleAreNeverDivided, (std::uint64_t seed)) {
+  const auto rows = *rc::gen::inRange<std::size_t>(1, 300);
+  const Dataset data = with_people(*rc::gen::container<std::vector<std::uint32_t>>(rows, rc::gen::inRange(0U, 60U)));
+  const Split split = split_by_fraction(data, 0.2, 0.3, seed).value();
+  expect_a_partition(split, rows);
+  std::map<std::uint32_t, std::set<int>> sides;
+  for (const std::uint64_t row : split.train) sides[data.people[row]].insert(0);
+  for (const std::uint64_t row : split.validation) sides[data.people[row]].insert(1);
+  for (const std::uint64_t row : split.test) sides[data.people[row]].insert(2);
+  for (const auto& [person, on] : sides) RC_ASSERT(on.size() == 1U);
+  // One person more, behind all others, moves nobody.
+  Dataset more = data;
+  more.people.insert(more.people.end(), 3, 1000);
+  more.rows += 3;
+  const Split after = split_by_fraction(more, 0.2, 0.3, seed).value();
+  const auto before_end = [&](const std::vector<std::uint64_t>& list) {
+    return std::vector<std::uint64_t>(list.begin(), std::lower_bound(list.begin(), list.end(), rows));
+  };
+  RC_ASSERT(before_end(after.train) == split.train);
+  RC_ASSERT(before_end(after.test) == split.test);
+}
+
+RC_GTEST_PROP(Split, WithOneRowEachPeopleAreSplitAsRows, (std::uint64_t seed)) {
+  std::vector<std::uint32_t> people(200);
+  for (std::size_t i = 0; i < people.size(); ++i) people[i] = static_cast<std::uint32_t>(5 * (people.size() - i));
+  RC_ASSERT(split_by_fraction(with_people(people), 0.1, 0.2, seed).value() ==
+            split_by_fraction(200, 0.1, 0.2, seed).value());
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Text for language models: characters as numbers, in sequences of one length.
 //
-// Guarantee:     no character is in two sequences: one is length + 1 characters long, of which the first `length` are read
-//                and the last `length` are to be predicted. So a character that is exchanged for another changes one
-//                example; one that is put in or left out moves all cuts after it, and no statement about single
+// Guarantee:     no character is in two sequences: one is length + 1 characters long, of which the first `length` are
+//                read and the last `length` are to be predicted. So a character that is exchanged for another changes
+//                one example; one that is put in or left out moves all cuts after it, and no statement about single
 //                examples covers that. What is not in the alphabet, or is not UTF-8, becomes the declared replacement
 //                and is never an error.
 // Requires:      an alphabet that was not made by looking at the private text.
@@ -29,8 +29,8 @@ class Alphabet {
   // Token = byte.
   [[nodiscard]] static Alphabet bytes() { return {}; }
 
-  // Token = place in `characters`, which is UTF-8 and has each character once. `replacement`, one of them, stands for all
-  // other characters.
+  // Token = place in `characters`, which is UTF-8 and has each character once. `replacement`, one of them, stands for
+  // all other characters.
   [[nodiscard]] static Result<Alphabet> of(std::string_view characters, std::string_view replacement);
 
   [[nodiscard]] std::int32_t size() const;

@@ -62,7 +62,7 @@ TEST(Alphabet, WhatIsNotUtf8IsReplaced) {
   EXPECT_EQ(tokens_of("b\xf0\x9f\x98", alphabet), (std::vector<std::int32_t>{1, 2, 2, 2}));
 }
 
-TEST(Alphabet, BadAlphabets) {
+TEST(Alphabet, RefusesBadAlphabets) {
   expect_invalid(Alphabet::of("aba", "a").error(), "'a' is there twice");
   expect_invalid(Alphabet::of("aa", "a").error(), "'a' is there twice");
   expect_invalid(Alphabet::of("ab", "c").error(), "replacement");

@@ -33,13 +33,14 @@ class MultiheadAttentionImpl : public PrivateModule<MultiheadAttentionImpl> {
   void reset() override;
   void pretty_print(std::ostream& stream) const override;
 
-  // Attention to the input itself. `mask` is (time, time) or (batch, 1 or heads, time, time): what is true is not looked
-  // at, numbers are added. `key_padding_mask` is (batch, time): positions that nothing looks at are true. Either may be
-  // undefined.
+  // Attention to the input itself. `mask` is (time, time) or (batch, 1 or heads, time, time): what is true is not
+  // looked at, numbers are added. `key_padding_mask` is (batch, time): positions that nothing looks at are true. Either
+  // may be undefined.
   torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& mask = {},
                         const torch::Tensor& key_padding_mask = {});
 
-  // Attention to a memory (batch, other time, features). Masks as above, with the memory's time last; causal does not apply.
+  // Attention to a memory (batch, other time, features). Masks as above, with the memory's time last; causal does not
+  // apply.
   torch::Tensor attend(const torch::Tensor& input, const torch::Tensor& memory, const torch::Tensor& mask = {},
                        const torch::Tensor& key_padding_mask = {});
 

@@ -25,7 +25,7 @@ TEST(Attention, AgreesWithTheOracle) {
 }
 
 // Queries and keys use different rows of one parameter, whose norm is that of both together.
-TEST(Attention, ToAMemory) {
+TEST(Attention, AttendsToAMemory) {
   torch::manual_seed(4);
   nn::MultiheadAttention layer(6, 2);
   check_layer(*layer, torch::randn({3, 5, 6}),
@@ -34,7 +34,7 @@ TEST(Attention, ToAMemory) {
   EXPECT_TRUE(torch::allclose(layer->attend(rows, rows), layer->forward(rows), 1e-5, 1e-6));
 }
 
-TEST(Attention, IsTorchs) {
+TEST(Attention, ComputesWhatTorchComputes) {
   torch::manual_seed(2);
   nn::MultiheadAttention layer(6, 3);
   torch::nn::MultiheadAttention plain(6, 3);

@@ -1,7 +1,7 @@
 // The torch module of a network that a training file describes (config/torch_network.h).
 //
 // Layers stand in a Sequential under their numbers, so that parameters are named as the file counts: "0.weight",
-// "3.inner.1.out_proj.bias". All are private layers. What is not to be trained is frozen.
+// "3.inner.1.out_proj.bias". All are private layers. Parameters that are not trained are frozen.
 // Thread safety: none. Weights are drawn from torch's generator.
 #pragma once
 

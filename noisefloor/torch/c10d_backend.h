@@ -1,5 +1,5 @@
-// Workers that have met already, by any process group of c10d: Gloo, which c10d_group.h meets with, or NCCL and MPI where libtorch was
-// built with them.
+// Workers that have met already, by any process group of c10d: Gloo, which c10d_group.h meets with, or NCCL and MPI
+// where libtorch was built with them.
 //
 // Guarantee:     as WorkerGroup, if its sums have the same bits everywhere (those of Gloo do), and
 //                if waiting for a sum fails when a member is gone.

@@ -1,8 +1,8 @@
 // Workers that exchange sums through c10d with Gloo: processes on one machine, or on several.
 //
-// Guarantee:     as WorkerGroup. A member that ends, or does not answer within the timeout, makes the others fail, and never
-//                wait longer than that. Sums have the same bits everywhere: Gloo adds each stretch of numbers in one place
-//                and passes the result around.
+// Guarantee:     as WorkerGroup. A member that ends, or does not answer within the timeout, makes the others fail, and
+//                never wait longer than that. Sums have the same bits everywhere: Gloo adds each stretch of numbers in
+//                one place and passes the result around.
 // Security:      neither encrypted nor authenticated: for one machine, or for a network whose every machine is trusted.
 // Others:        NCCL and MPI, where libtorch was built with them, through c10d_backend.h.
 // Thread safety: none.

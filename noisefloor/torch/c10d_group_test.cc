@@ -75,16 +75,16 @@ TEST(C10dGroup, NoiseHasTheVarianceOfTheEventForAnyNumberOfWorkers) {
   }
 }
 
-// The relative standard error of a variance from 1000 draws is 4.5 %: 22.5 % is 5 of them (α = 6e-7). Whole noise from each of
-// two workers would be 100 % off, half of the scale from each 50 %.
+// The relative standard error of a variance from 1000 draws is 4.5 %: 22.5 % is 5 of them (α = 6e-7). Whole noise from
+// each of two workers would be 100 % off, half of the scale from each 50 %.
 TEST(C10dGroup, AdaptiveClippingsCountHasItsNoiseOnce) {
   Workers workers("count", 2);
   workers.expect_success();
   EXPECT_NEAR(workers.read<double>(0, "variance").at(0) / (20.0 * 20.0), 1, 0.225);
 }
 
-// Exercise 35.6.2 with its K = 8. What it calls too little noise is so on a mean to which noise was already scaled. On the
-// sum it is too much. One measure tells all four apart: they are factors of 8 from each other.
+// Exercise 35.6.2 with its K = 8. What it calls too little noise is so on a mean to which noise was already scaled. On
+// the sum it is too much. One measure tells all four apart: they are factors of 8 from each other.
 TEST(C10dGroup, DistributedNoiseBug) {
   Workers workers("exercise", 8);
   workers.expect_success();
@@ -186,7 +186,7 @@ TEST(C10dGroup, AMissingWorkerIsNotWaitedForLongerThanTheTimeout) {
   EXPECT_NE(alone.error().message.find("did not meet within 1000 ms"), std::string::npos) << alone.error().message;
 }
 
-TEST(C10dGroup, WhatDoesNotFitIsRefused) {
+TEST(C10dGroup, OptionsThatDoNotFitAreRefused) {
   testing::expect_invalid(meet_workers({FileRendezvous{"x"}, 2, 2}).error(), "number 2 among 2");
   testing::expect_invalid(meet_workers({FileRendezvous{"x"}, 0, 0}).error(), "got 0");
   for (const char* bad : {"host", ":1", "host:", "host:0", "host:65536", "host:1x", "[]:1", ""}) {

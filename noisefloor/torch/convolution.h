@@ -11,7 +11,7 @@
 
 namespace noisefloor {
 
-// Of a convolution over two dimensions, padded by zeros.
+// The geometry of a convolution over two dimensions, padded by zeros.
 struct ConvolutionGeometry {
   std::array<std::int64_t, 2> kernel{1, 1};
   std::array<std::int64_t, 2> stride{1, 1};
@@ -20,8 +20,9 @@ struct ConvolutionGeometry {
   std::int64_t groups = 1;
 };
 
-// Recorded where a tape is active. Input (batch, C, H, W) and weight (O, C/groups, kernel); where the weight has one
-// dimension less, input and output have too, and the first numbers of the geometry do not matter. Bias may be undefined.
+// The convolution is recorded where a tape is active. Input (batch, C, H, W) and weight (O, C/groups, kernel); where
+// the weight has one dimension less, input and output have too, and the first numbers of the geometry do not matter.
+// Bias may be undefined.
 [[nodiscard]] torch::Tensor private_convolution(const torch::Tensor& input, const torch::Tensor& weight,
                                                 const torch::Tensor& bias, const ConvolutionGeometry& geometry);
 

@@ -1,4 +1,5 @@
-// Embeddings with a gradient for each example, in the place of torch::nn::Embedding: same options, parameters and names.
+// Embeddings with a gradient for each example, in the place of torch::nn::Embedding: same options, parameters and
+// names.
 //
 // Indices are (batch, …). Options that tie examples together are refused where a tape is active: scale_grad_by_freq
 // counts tokens over the batch, max_norm changes the weight by what the batch looks up.

@@ -1,5 +1,5 @@
-// Every layer once more, with parameters that are frozen one by one, and used twice: what is clipped is the sum of both uses, of what
-// is trained.
+// Every layer once more, with parameters that are frozen one by one, and used twice: what is clipped is the sum of both
+// uses, of what is trained.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

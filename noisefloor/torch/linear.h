@@ -1,4 +1,5 @@
-// The linear layer with a gradient for each example, in the place of torch::nn::Linear: same options, parameters and names.
+// The linear layer with a gradient for each example, in the place of torch::nn::Linear: same options, parameters and
+// names.
 //
 // Any number of dimensions may stand between the batch and the features: (batch, …, features).
 #pragma once

@@ -1,4 +1,5 @@
-// A linear layer by some rows of a larger matrix, as attention has it: queries from one input, keys and values from another.
+// A linear layer by some rows of a larger matrix, as attention has it: queries from one input, keys and values from
+// another.
 #pragma once
 
 #include <torch/types.h>

@@ -1,5 +1,5 @@
-// Low-rank adaptation of a linear layer (Hu et al. 2022): x · (W + α/r · B·A)ᵀ + b, where W and b are frozen, and A (r × in)
-// and B (out × r) are trained. B starts from 0, so that training starts from the layer as it was.
+// Low-rank adaptation of a linear layer (Hu et al. 2022): x · (W + α/r · B·A)ᵀ + b, where W and b are frozen, and A (r
+// × in) and B (out × r) are trained. B starts from 0, so that training starts from the layer as it was.
 //
 // W and b are frozen by the construction; tune_only may choose otherwise.
 #pragma once

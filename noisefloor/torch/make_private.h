@@ -1,10 +1,10 @@
 // A model of torch's layers with private ones in their places.
 //
-//   torch's Linear, Conv1d, Conv2d, Embedding, LayerNorm, GroupNorm, InstanceNorm1d/2d, LSTM, GRU become the private layers
-//   of the same name and share their very parameters, so that what is loaded or trained in the one is in the other.
-//   InstanceNorm loses its running statistics. BatchNorm becomes GroupNorm with BatchNorm's weight and bias: the largest
-//   number of groups up to 32 that leaves each two channels or more (one group if there is none); a model that was
-//   trained with BatchNorm needs some training after that.
+//   torch's Linear, Conv1d, Conv2d, Embedding, LayerNorm, GroupNorm, InstanceNorm1d/2d, LSTM and GRU become the private
+//   layers of the same name and share their parameters: what is loaded or trained in one is in the other too.
+//   InstanceNorm loses its running statistics. BatchNorm becomes GroupNorm with BatchNorm's weight and bias: it has the
+//   largest number of groups up to 32 that leaves each two channels or more (one group if there is none). A model that
+//   was trained with BatchNorm needs some training after that.
 //
 // What stands in a Sequential, or in a Residual inside of one, is replaced, under its old name. Members of
 // custom modules have types that cannot be changed from outside; they stay, and find_obstacles' list of them is given.
@@ -35,7 +35,7 @@ struct PrivateModel {
 
 [[nodiscard]] PrivateModel make_private(const torch::nn::Sequential& model);
 
-// The groups that stand in for batch normalization of so many channels.
+// The number of groups that replace batch normalization of `channels` channels.
 [[nodiscard]] std::int64_t groups_for(std::int64_t channels);
 
 }  // namespace noisefloor

@@ -27,7 +27,7 @@ torch::Tensor affine(const torch::Tensor& input, const torch::Tensor& weight, co
   return output;
 }
 
-// Summed over the dimensions that the parameter does not have, but for the batch.
+// The sum over the dimensions that the parameter does not have, except the batch.
 torch::Tensor reduced(const torch::Tensor& gradient, std::int64_t parameter_dims, AffineOver over) {
   if (over == AffineOver::kChannels) return gradient.dim() == 2 ? gradient : gradient.flatten(2).sum(2);
   const std::int64_t between = gradient.dim() - 1 - parameter_dims;

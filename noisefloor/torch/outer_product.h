@@ -1,9 +1,10 @@
-// Gradients of matrices: an example's gradient is Σ_t g_t a_tᵀ over its rows t, with a_t what went in and g_t the gradient
-// of what came out. Linear layers, convolutions (a_t: patches) and recurrent matrices (t: time) are all of this form.
+// Gradients of matrices: an example's gradient is Σ_t g_t a_tᵀ over its rows t, with a_t what went in and g_t the
+// gradient of what came out. Linear layers, convolutions (a_t: patches) and recurrent matrices (t: time) are all of
+// this form.
 //
 // Implements:    ghost norms (Goodfellow 2015; Li et al. 2022): ‖Σ_t g_t a_tᵀ‖² = Σ_{s,t} (a_s·a_t)(g_s·g_t).
-// Guarantee:     that of Use. The terms of a ghost norm can cancel: it is computed in double precision, and 2^-40 of what
-//                it would be without cancelling is added, which is more than rounding can take away for rows of up
+// Guarantee:     that of Use. The terms of a ghost norm can cancel: it is computed in double precision, and 2^-40 of
+//                what it would be without cancelling is added, which is more than rounding can take away for rows of up
 //                to 2^12 numbers in all.
 #pragma once
 

@@ -10,7 +10,7 @@
 
 namespace noisefloor {
 
-// A module of one's own may state that it gives its parameters to private functions only (private_linear, …).
+// A custom module may state that it gives its parameters to private functions only (private_linear, …).
 class PrivateLayer {
  public:
   PrivateLayer() = default;
@@ -26,8 +26,8 @@ class PrivateLayer {
 template <class Derived>
 class PrivateModule : public torch::nn::Cloneable<Derived>, public PrivateLayer {
  public:
-  // Its parameters are from now on the very tensors of `other`, which has them under the same names and shapes. Those of
-  // submodules stay.
+  // From now on the layer uses the tensors of `other` as its parameters; `other` has them under the same names and
+  // shapes. Parameters of submodules stay.
   void share_parameters(const torch::nn::Module& other) {
     for (const auto& item : other.named_parameters(false)) this->parameters_[item.key()] = item.value();
     bind();

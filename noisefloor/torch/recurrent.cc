@@ -36,7 +36,7 @@ std::unique_ptr<Use> over_time(const Batch& batch, const torch::Tensor& gradient
   return summed_use(batch, gradient.sum(1));
 }
 
-// The gradient of W_hh·h + b_hh from that of W_ih·x + b_ih: they add up, but for GRU's last third, which is gated.
+// The gradient of W_hh·h + b_hh from that of W_ih·x + b_ih: they add up, except for GRU's last third, which is gated.
 torch::Tensor hidden_gradient(const torch::Tensor& gradient, const Steps& steps) {
   if (!steps.reset.defined()) return gradient;
   const std::int64_t hidden = gradient.size(2) / 3;

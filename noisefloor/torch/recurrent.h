@@ -1,9 +1,9 @@
-// LSTM and GRU with a gradient for each example, in the place of torch::nn::LSTM and GRU: same options (but for proj_size),
-// parameters, names and outputs.
+// LSTM and GRU with a gradient for each example, in the place of torch::nn::LSTM and GRU: same options (except
+// proj_size), parameters, names and outputs.
 //
-// Where a tape is active, the steps are taken one by one with constant weights, and every matrix has one record with time
-// as its sequence: its input at each step against the gradient of its product at each step. Otherwise torch's own kernels
-// run. Inputs are (batch, time, features) with batch_first, else (time, batch, features).
+// Where a tape is active, the steps are taken one by one with constant weights, and every matrix has one record with
+// time as its sequence: its input at each step against the gradient of its product at each step. Otherwise torch's own
+// kernels run. Inputs are (batch, time, features) with batch_first, else (time, batch, features).
 #pragma once
 
 #include <torch/nn/modules/rnn.h>

@@ -1,6 +1,6 @@
 // A tape records what one forward pass does with the trainable parameters of a module. After one backward pass it knows
-// the norm of every example's gradient, and gives the sum of the gradients with a weight for each example. The gradient of
-// the batch without weights is never computed.
+// the norm of every example's gradient, and gives the sum of the gradients with a weight for each example. The gradient
+// of the batch without weights is never computed.
 //
 //   Tape tape(*model);
 //   {
@@ -11,12 +11,13 @@
 //   NF_TRY(const std::vector<torch::Tensor> sums, tape.weighted_gradients(factors_of(rule, norms).factors));
 //   tape.clear();
 //
-// Guarantee:     every trainable parameter is covered: one that a layer without a rule used (its .grad appears), or that no
-//                layer used, is an error that names it, and nothing is given out. What is given for an example is the
-//                gradient of its own loss, if no layer mixes examples (validator.h). Where a parameter is used more than
-//                once, norms are of the sum of its uses. An example of weight 0 adds exactly 0, whatever its gradient.
-// Requires:      the first dimension of every layer's input is the batch; the parameters' .grad undefined before (that is
-//                how a layer without a rule is noticed).
+// Guarantee:     every trainable parameter is covered: one that a layer without a rule used (its .grad appears), or
+//                that no layer used, is an error that names it, and nothing is given out. What is given for an example
+//                is the gradient of its own loss, if no layer mixes examples (validator.h). Where a parameter is used
+//                more than once, the norm is that of the sum of its uses. An example of weight 0 adds exactly 0,
+//                whatever its gradient.
+// Requires:      the first dimension of every layer's input is the batch; the parameters' .grad undefined before (that
+//                is how a layer without a rule is noticed).
 // Thread safety: a tape records on one thread at a time. Several threads may have a tape each.
 #pragma once
 
@@ -44,8 +45,8 @@ struct TapeParameter {
 
 class Tape {
  public:
-  // For the parameters of `module` that are trainable now, in the order of module.parameters(), each once. The parameters
-  // of one layer make a group.
+  // For the parameters of `module` that are trainable now, in the order of module.parameters(), each once. The
+  // parameters of one layer make a group.
   explicit Tape(const torch::nn::Module& module, NormOptions options = {});
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -84,7 +85,7 @@ class Tape {
   // Forgets the recording and frees what it holds. The next one may have another batch size.
   void clear();
 
-  // For layers ---------------------------------------------------------------------------------------------------------
+  // For layers --------------------------------------------------------------------------------------------------------
 
   // What a layer makes of the gradient of its output, for one parameter. `saved` is what it asked to save.
   using Rule = std::function<std::unique_ptr<Use>(const Batch& batch, const std::vector<torch::Tensor>& saved,
@@ -98,8 +99,8 @@ class Tape {
   // The layer then computes its output from detached parameters and has it observed.
   [[nodiscard]] static Tape* recording(std::initializer_list<torch::Tensor> parameters);
 
-  // `output` as it is, connected to the parameters: its gradient reaches the rules, and no parameter gets a .grad. Terms
-  // without a parameter, or with a frozen one, are left out. The first dimension of the output is the batch.
+  // `output` as it is, connected to the parameters: its gradient reaches the rules, and no parameter gets a .grad.
+  // Terms without a parameter, or with a frozen one, are left out. The first dimension of the output is the batch.
   [[nodiscard]] torch::Tensor observe(const torch::Tensor& output, std::vector<torch::Tensor> saved,
                                       std::vector<Term> terms);
 

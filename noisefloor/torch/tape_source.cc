@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "noisefloor/base/check.h"
@@ -28,13 +29,18 @@ torch::Tensor usual_losses(const torch::Tensor& outputs, const torch::Tensor& la
 
 }  // namespace
 
-TapeSource::TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options)
+TapeSource::TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options,
+                       std::optional<People> people)
     : tape_(module, {.buffer_bytes = std::min(NormOptions{}.buffer_bytes, options.memory_limit / 4)}),
       forward_(std::move(forward)),
       data_(&data),
-      options_(std::move(options)) {
+      options_(std::move(options)),
+      people_(std::move(people)) {
+  parameter_groups_.groups = tape_.groups().size();
   for (const TapeParameter& parameter : tape_.parameters()) {
-    parameters_ += static_cast<std::size_t>(parameter.tensor.numel());
+    const auto count = static_cast<std::size_t>(parameter.tensor.numel());
+    parameter_groups_.stretches.push_back({parameters_, count, parameter.group});
+    parameters_ += count;
   }
   if (!options_.losses) options_.losses = usual_losses;
 }
@@ -49,7 +55,9 @@ Result<std::unique_ptr<TapeSource>> TapeSource::create(torch::nn::Module& module
     return invalid_argument("copies are made of images, and the data are plain vectors");
   }
   NF_TRY_VOID(validate(module));
-  std::unique_ptr<TapeSource> source(new TapeSource(module, std::move(forward), data, std::move(options)));  // NOLINT
+  NF_TRY(std::optional<People> people, People::of(data));
+  std::unique_ptr<TapeSource> source(  // NOLINT: private constructor
+      new TapeSource(module, std::move(forward), data, std::move(options), std::move(people)));
   if (source->parameters_ == 0) return invalid_argument("the module has no trainable parameters");
   torch::Tensor features = source->zeros(3).features;
   NF_TRY_VOID(expect_rows_apart(
@@ -78,22 +86,56 @@ void TapeSource::set_weights(std::span<const float> weights) {
   }
 }
 
-Result<std::size_t> TapeSource::add(std::span<const float> at, std::span<const std::uint64_t> rows,
+Result<std::size_t> TapeSource::add(std::span<const float> at, std::span<const std::uint64_t> examples,
                                     const ClipRule* rule, BitStream& stream, std::span<float> sum) {
   NF_CHECK(sum.size() == parameters_, "one number for each parameter");
   set_weights(at);
-  std::size_t within = 0;
   try {
-    const std::size_t most = rows.empty() ? 1 : micro_batch(rule);
+    const std::size_t most = examples.empty() ? 1 : micro_batch(rule);
     torch::manual_seed(stream.next_u64());  // of dropout
-    for (std::size_t first = 0; first < rows.size(); first += most) {
-      const std::size_t count = std::min(most, rows.size() - first);
-      NF_TRY(const std::size_t more, add_micro_batch(rows.subspan(first, count), rule, stream, sum));
-      within += more;
-    }
+    if (!people_) return add_rows(examples, 1, most, rule, stream, sum);
+    const PeoplesRows taken = people_->take(examples, stream);
+    NF_TRY(const std::size_t within, add_rows(taken.single, 1, most, rule, stream, sum));
+    NF_TRY(const std::size_t more, add_people(taken, most, rule, stream, sum));
+    return within + more;
   } catch (const std::exception&) {
     // What torch says might quote data: it is not shown.
     return internal_error("the model failed on a batch; try it on one example outside of training");
+  }
+}
+
+Result<std::size_t> TapeSource::add_rows(std::span<const std::uint64_t> rows, std::size_t rows_each, std::size_t most,
+                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) {
+  const std::size_t at_once = most / rows_each * rows_each;
+  std::size_t within = 0;
+  for (std::size_t first = 0; first < rows.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, rows.size() - first);
+    NF_TRY(const std::size_t more, add_micro_batch(rows.subspan(first, count), rows_each, rule, stream, sum));
+    within += more;
+  }
+  return within;
+}
+
+Result<std::size_t> TapeSource::add_people(const PeoplesRows& taken, std::size_t most, const ClipRule* rule,
+                                           BitStream& stream, std::span<float> sum) {
+  std::size_t within = 0;
+  std::map<std::size_t, std::vector<std::uint64_t>> alike;  // rows of people, by how many each has
+  std::size_t begin = 0;
+  for (const std::size_t end : taken.ends) {
+    const std::span<const std::uint64_t> rows = std::span(taken.shared).subspan(begin, end - begin);
+    begin = end;
+    if (rows.size() <= most) {
+      std::vector<std::uint64_t>& others = alike[rows.size()];
+      others.insert(others.end(), rows.begin(), rows.end());
+      continue;
+    }
+    std::vector<float> total(parameters_);
+    NF_TRY_VOID(add_rows(rows, 1, most, nullptr, stream, total));
+    if (internal::add_clipped_mean(total, rows.size(), parameter_groups_, rule, sum)) ++within;
+  }
+  for (const auto& [rows_each, rows] : alike) {
+    NF_TRY(const std::size_t more, add_rows(rows, rows_each, most, rule, stream, sum));
+    within += more;
   }
   return within;
 }
@@ -101,7 +143,7 @@ Result<std::size_t> TapeSource::add(std::span<const float> at, std::span<const s
 Result<void> TapeSource::rehearse() {
   try {
     NF_TRY(const ClipRule rule, ClipRule::create(AutomaticClip{ClipNorm::of(1.0)}));
-    NF_TRY([[maybe_unused]] const Sums sums, sums_of(zeros(1), &rule));
+    NF_TRY([[maybe_unused]] const Sums sums, sums_of(zeros(1), 1, &rule));
     return success();
   } catch (const std::exception&) {
     return invalid_argument(
@@ -130,7 +172,7 @@ std::size_t TapeSource::micro_batch(const ClipRule* rule) {
 std::int64_t TapeSource::memory_for(std::int64_t examples, const ClipRule* rule) {
   forget();
   const TensorMemory memory;
-  (void)sums_of(zeros(examples), rule);
+  (void)sums_of(zeros(examples), 1, rule);
   return memory.peak();
 }
 
@@ -177,15 +219,16 @@ void TapeSource::forget() {
   tape_.clear();
 }
 
-Result<TapeSource::Sums> TapeSource::sums_of(const Examples& examples, const ClipRule* rule) {
+Result<TapeSource::Sums> TapeSource::sums_of(const Examples& examples, std::int64_t rows_each, const ClipRule* rule) {
+  const std::int64_t together = rows_each * copies();
   forget();
   {
-    const Tape::Recording recording(tape_, copies());
+    const Tape::Recording recording(tape_, together);
     torch::Tensor loss = options_.losses(forward_(examples.features), examples.labels).sum();
-    if (copies() > 1) loss = loss / copies();
+    if (together > 1) loss = loss / together;
     loss.backward();
   }
-  TapeFactors factors{torch::ones({1, examples.features.size(0) / copies()}, torch::kFloat64).to(options_.device), 0};
+  TapeFactors factors{torch::ones({1, examples.features.size(0) / together}, torch::kFloat64).to(options_.device), 0};
   if (rule != nullptr) {
     NF_TRY(const torch::Tensor norms, tape_.squared_norms());
     factors = factors_of(*rule, norms);
@@ -195,10 +238,10 @@ Result<TapeSource::Sums> TapeSource::sums_of(const Examples& examples, const Cli
   return Sums{std::move(gradients), factors.within};
 }
 
-Result<std::size_t> TapeSource::add_micro_batch(std::span<const std::uint64_t> rows, const ClipRule* rule,
-                                                BitStream& stream, std::span<float> sum) {
+Result<std::size_t> TapeSource::add_micro_batch(std::span<const std::uint64_t> rows, std::size_t rows_each,
+                                                const ClipRule* rule, BitStream& stream, std::span<float> sum) {
   NF_TRY(const Examples examples, take(rows, stream));
-  NF_TRY(const Sums sums, sums_of(examples, rule));
+  NF_TRY(const Sums sums, sums_of(examples, static_cast<std::int64_t>(rows_each), rule));
   float* next = sum.data();
   for (const torch::Tensor& gradient : sums.gradients) {
     const torch::Tensor flat = gradient.to(torch::kCPU, torch::kFloat32).contiguous();

@@ -6,6 +6,9 @@
 //   sgd.step(random);
 //
 // Guarantee:     as GradientSource; a module that mixes examples or has parameters without a rule is refused at creation.
+// People:        if the data say whose rows are whose, people are drawn and clipped (sgd/people.h). People with as many rows go
+//                through the module together, each as one example of the tape with that many rows; whoever has more rows than
+//                a micro-batch goes alone, in several, and is clipped when all are added up.
 // Memory:        that of one micro-batch, whatever the size of the batch. How many examples that are is found out, on
 //                examples of zeros, before the first one: as many as stay within the limit, up to 64 rows.
 // Thread safety: none. The module's parameters are overwritten while it works.
@@ -16,10 +19,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "noisefloor/model/augmentation.h"
+#include "noisefloor/sgd/clipped_mean.h"
 #include "noisefloor/sgd/gradient_source.h"
+#include "noisefloor/sgd/people.h"
 #include "noisefloor/table/dataset.h"
 #include "noisefloor/torch/tape.h"
 
@@ -43,10 +49,11 @@ class TapeSource final : public GradientSource {
   [[nodiscard]] static Result<std::unique_ptr<TapeSource>> create(torch::nn::Module& module, Forward forward,
                                                                   const Dataset& data, Options options);
 
-  [[nodiscard]] std::size_t examples() const override { return data_->rows; }
+  [[nodiscard]] std::size_t examples() const override { return people_ ? people_->size() : data_->rows; }
+  [[nodiscard]] const People* people() const override { return people_ ? &*people_ : nullptr; }
   [[nodiscard]] std::size_t parameters() const override { return parameters_; }
   [[nodiscard]] std::size_t groups() const override { return tape_.groups().size(); }
-  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
+  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> examples,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override;
 
   // One example of zeros, all the way: a module that fails is found before anything is spent.
@@ -59,7 +66,8 @@ class TapeSource final : public GradientSource {
   void set_weights(std::span<const float> weights);
 
  private:
-  TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options);
+  TapeSource(const torch::nn::Module& module, Forward forward, const Dataset& data, Options options,
+             std::optional<People> people);
 
   // The tensors of some examples.
   struct Examples {
@@ -77,9 +85,16 @@ class TapeSource final : public GradientSource {
   [[nodiscard]] std::vector<float> copies_of(const Dataset& batch, BitStream& stream) const;
   [[nodiscard]] Examples zeros(std::int64_t examples) const;
   void forget();  // what was recorded before
-  Result<Sums> sums_of(const Examples& examples, const ClipRule* rule);
-  Result<std::size_t> add_micro_batch(std::span<const std::uint64_t> rows, const ClipRule* rule, BitStream& stream,
-                                      std::span<float> sum);
+  // Of examples that have `rows_each` rows: the mean over these is an example's gradient.
+  Result<Sums> sums_of(const Examples& examples, std::int64_t rows_each, const ClipRule* rule);
+  Result<std::size_t> add_micro_batch(std::span<const std::uint64_t> rows, std::size_t rows_each, const ClipRule* rule,
+                                      BitStream& stream, std::span<float> sum);
+  // The same for any number of rows, in micro-batches of at most `most` rows. Requires rows_each <= most.
+  Result<std::size_t> add_rows(std::span<const std::uint64_t> rows, std::size_t rows_each, std::size_t most,
+                               const ClipRule* rule, BitStream& stream, std::span<float> sum);
+  // People with several rows.
+  Result<std::size_t> add_people(const PeoplesRows& taken, std::size_t most, const ClipRule* rule, BitStream& stream,
+                                 std::span<float> sum);
   // What so many examples take at most, in bytes.
   std::int64_t memory_for(std::int64_t examples, const ClipRule* rule);
 
@@ -87,6 +102,8 @@ class TapeSource final : public GradientSource {
   Forward forward_;
   const Dataset* data_;
   Options options_;
+  std::optional<People> people_;
+  internal::ParameterGroups parameter_groups_;
   std::size_t parameters_ = 0;
   std::size_t found_micro_batch_ = 0;
 };

@@ -112,7 +112,7 @@ TEST(Tape, AddsToSumsOfEarlierBatches) {
 }
 
 // An input or a loss that is no number spoils its example, and nothing else: its part is exactly 0.
-TEST(Tape, ExamplesThatAreNoNumbersAddNothing) {
+TEST(Tape, ExamplesWithNanGradientsAddNothing) {
   for (const NormRule rule : {NormRule::kGhost, NormRule::kDirect}) {
     for (const float odd : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e38F}) {
       torch::manual_seed(1);
@@ -166,8 +166,8 @@ TEST(Tape, NormsHoldWhereRowsCancel) {
   }
 }
 
-// One example at a time, through layers of both kinds of norm: what comes out, in floats, has a norm of at most C. Without
-// the margin it would not: the mutant is above C in a good part of the trials.
+// One example at a time, through layers of both kinds of norm: what comes out, in floats, has a norm of at most C.
+// Without the margin it would not: the mutant is above C in a good part of the trials.
 TEST(Tape, ClippedGradientsStayWithinTheClipNorm) {
   int mutant_above = 0;
   for (int trial = 0; trial < 300; ++trial) {

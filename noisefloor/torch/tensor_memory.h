@@ -1,8 +1,8 @@
 // How much memory tensors take: a meter that counts what this thread allocates and frees while it lives.
 //
-// Counted:       storage of tensors, on every device, also of those that a backward pass makes. What kernels ask the system for by
-//                themselves is not.
-// Thread safety: of one thread, and nested like any guard.
+// Counted:       storage of tensors, on every device, also of those that a backward pass makes. What kernels ask the
+//                system for by themselves is not.
+// Thread safety: a meter belongs to one thread. Meters nest like any guard.
 #pragma once
 
 #include <c10/util/ThreadLocalDebugInfo.h>

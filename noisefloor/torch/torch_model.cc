@@ -93,12 +93,13 @@ class TorchModel final : public TrainableModel {
   }
 
   [[nodiscard]] std::size_t examples() const override { return source_->examples(); }
+  [[nodiscard]] const People* people() const override { return source_->people(); }
   [[nodiscard]] std::size_t parameters() const override { return source_->parameters(); }
   [[nodiscard]] std::size_t groups() const override { return source_->groups(); }
-  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> rows,
+  [[nodiscard]] Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> examples,
                                         const ClipRule* rule, BitStream& stream, std::span<float> sum) override {
     module_->train();
-    return source_->add(at, rows, rule, stream, sum);
+    return source_->add(at, examples, rule, stream, sum);
   }
 
   [[nodiscard]] std::vector<float> initial_weights(BitStream& stream) const override {

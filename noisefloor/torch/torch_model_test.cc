@@ -166,7 +166,7 @@ TEST(TorchModel, QualityIsThatOfItsPredictions) {
   EXPECT_NEAR(model->quality(at, data).loss, loss / 420, 1e-5);
 }
 
-TEST(TorchModel, WeightsGoByName) {
+TEST(TorchModel, WeightsAreMatchedByName) {
   const Dataset data = sentences(5);
   const auto model = bind(network("kind = \"lstm\"\nwidth = 3", kText), data);
   ReplayRandom random = ReplayRandom::create(1).value();
@@ -224,7 +224,7 @@ TEST(TorchModel, AGpuThatIsNotThereIsRefused) {
       make_torch_model(network("kind = \"lstm\"\nwidth = 3", kText), data, {.tokens = 8, .cuda = true}).error(), "GPU");
 }
 
-TEST(TorchModel, WhatDoesNotFitIsRefusedWithItsLayer) {
+TEST(TorchModel, NetworksThatDoNotFitAreRefusedWithTheirLayer) {
   const Dataset data = sentences(5);
   const auto refused = [&](const std::string& layers, const std::string& named) {
     const auto made = make_torch_model(network("kind = \"layers\"\n" + layers, kText), data, {.tokens = 8});

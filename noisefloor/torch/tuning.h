@@ -18,8 +18,9 @@ struct TuneNames {     // parameters of these paths, and all below a module of t
 };
 using Tune = std::variant<TuneBiases, TuneLora, TuneNames>;
 
-// Freezes every parameter of the module but these, and gives the names of these. Refuses, and changes nothing, if there are
-// none, or if a name is no parameter or module with parameters. Tapes made before do not know of it.
+// Freezes every parameter of the module but these, and gives the names of these. Refuses, and changes nothing, if there
+// are none, or if a name is no parameter or module with parameters. Tapes that were made before this call keep
+// recording what was trainable then.
 [[nodiscard]] Result<std::vector<std::string>> tune_only(torch::nn::Module& module, const Tune& what);
 
 }  // namespace noisefloor

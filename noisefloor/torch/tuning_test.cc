@@ -60,7 +60,7 @@ TEST(Tuning, ChoosesWhatItNames) {
   check_layer(*model, torch::randn({3, 4}), [&](const torch::Tensor& x) { return wavy_loss(model->forward(x)); });
 }
 
-TEST(Tuning, RefusesWhatIsNotThereAndChangesNothing) {
+TEST(Tuning, RefusesUnknownNamesAndChangesNothing) {
   torch::nn::Sequential model(nn::Linear(torch::nn::LinearOptions(4, 4).bias(false)));
   testing::expect_invalid(tune_only(*model, TuneBiases{}).error(), "no parameter");
   testing::expect_invalid(tune_only(*model, TuneNames{{"0", "1"}}).error(), "1 is neither");

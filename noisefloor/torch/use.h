@@ -1,7 +1,7 @@
 // One use of one parameter in a forward pass, once its gradient is known: what the tape asks of it.
 //
-// Guarantee:     squared_norms are at least (1 − 2^-22) of the exact squared norms of the exact gradients: of those that
-//                exact arithmetic makes from the recorded inputs and output gradients, or, where gradients were
+// Guarantee:     squared_norms are at least (1 − 2^-22) of the exact squared norms of the exact gradients: of those
+//                that exact arithmetic makes from the recorded inputs and output gradients, or, where gradients were
 //                kept, of the very floats that weighted_gradient adds up.
 // Thread safety: not thread-safe; one owner at a time.
 #pragma once
@@ -40,7 +40,7 @@ class ExampleWeights {
   // [examples], finite.
   explicit ExampleWeights(const torch::Tensor& weights);
 
-  // Of the examples that are left: their weights, and their part of a tensor [examples, …].
+  // The weights of the examples that are left, and their part of a tensor [examples, …].
   [[nodiscard]] const torch::Tensor& values() const { return values_; }
   [[nodiscard]] torch::Tensor select(const torch::Tensor& by_example) const;
   [[nodiscard]] bool empty() const { return values_.size(0) == 0; }
@@ -59,7 +59,7 @@ class Use {
   Use& operator=(const Use&) = delete;
   virtual ~Use() = default;
 
-  // Of each example's gradient: [examples], in double precision.
+  // The squared norm of each example's gradient: [examples], in double precision.
   [[nodiscard]] virtual torch::Tensor squared_norms(const NormOptions& options) = 0;
   // Σ weight · gradient over the examples, in the parameter's shape and precision. Requires one example with a weight.
   [[nodiscard]] virtual torch::Tensor weighted_gradient(const ExampleWeights& weights) = 0;

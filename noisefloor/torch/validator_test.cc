@@ -43,7 +43,7 @@ TEST(Validator, NamesWhatMixesExamplesAndWhatHasNoRule) {
   testing::expect_invalid(validate(*model).error(), "1 (torch::nn::BatchNorm2d) mixes the examples of a batch");
 }
 
-// Frozen parameters need no rule, but a batch norm mixes examples all the same.
+// Frozen parameters need no rule, but a batch norm still mixes examples.
 TEST(Validator, FrozenLayersMayBePlain) {
   torch::nn::Sequential model(torch::nn::Linear(3, 3), torch::nn::BatchNorm1d(3), nn::Linear(3, 2));
   for (const auto& name : {"0.weight", "0.bias", "1.weight", "1.bias"})

@@ -1,5 +1,5 @@
-// One worker of c10d_group_test.cc, as a process of its own: worker_probe SCENARIO RANK SIZE RENDEZVOUS FOLDER TIMEOUT_MS.
-// What it finds it writes to FOLDER/RANK.EXTENSION, as numbers in binary.
+// One worker of c10d_group_test.cc, as a process of its own: worker_probe SCENARIO RANK SIZE RENDEZVOUS FOLDER
+// TIMEOUT_MS. What it finds it writes to FOLDER/RANK.EXTENSION, as numbers in binary.
 #include <signal.h>
 #include <unistd.h>
 

@@ -7,7 +7,6 @@
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/event/json.h"
-#include "noisefloor/release/certificate.h"
 
 namespace noisefloor {
 namespace {
@@ -90,19 +89,24 @@ Result<Bytes> bytes_of(const Json& json, const char* key) {
 
 Digest digest_of(const PlanFile& plan) { return blake2b(body_of(plan).dump()); }
 
-std::string to_json(const PlanFile& plan, const SigningKey& key) {
+std::string to_json(const PlanFile& plan, const Sign& sign) {
   Json json = body_of(plan);
   const std::string text = json.dump();
+  const auto [key, signature] = sign(text);
   json["digest"] = to_hex(blake2b(text));
-  json["public_key"] = to_hex(key.public_key());
-  json["signature"] = to_hex(key.sign(text));
+  json["public_key"] = to_hex(key);
+  json["signature"] = to_hex(signature);
   return json.dump(2) + "\n";
+}
+
+std::string to_json(const PlanFile& plan, const SigningKey& key) {
+  return to_json(plan, [&](std::string_view text) { return std::pair(key.public_key(), key.sign(text)); });
 }
 
 Result<SignedPlan> parse_plan_file(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("format", "") != kFormat) {
-    return input_data_error("this is no plan file: `noisefloor plan FILE.toml` writes one");
+    return input_data_error("this is no plan file: planning a training writes one");
   }
   try {
     NF_TRY(PlanFile plan, read(json));

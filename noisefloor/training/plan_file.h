@@ -19,6 +19,7 @@
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/event/dp_event.h"
 #include "noisefloor/numerics/interval.h"
+#include "noisefloor/release/certificate.h"
 
 namespace noisefloor {
 
@@ -45,6 +46,8 @@ struct PlanFile {
 };
 
 [[nodiscard]] Digest digest_of(const PlanFile& plan);
+// Signed by whoever is to carry it out: the key of a ledger.
+[[nodiscard]] std::string to_json(const PlanFile& plan, const Sign& sign);
 [[nodiscard]] std::string to_json(const PlanFile& plan, const SigningKey& key);
 
 struct SignedPlan {

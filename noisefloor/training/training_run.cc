@@ -10,44 +10,45 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/training/model_release.h"
 
 namespace noisefloor {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-DpStatement statement_of(const TrainingPlan& plan, const DpSgd& sgd, Steps steps) {
-  return {sgd.sampler().adjacency(), plan.unit, sgd.event(steps)};
+DpStatement statement_of(const DpSgd& sgd, Steps steps) {
+  return {sgd.sampler().adjacency(), sgd.unit(), sgd.event(steps)};
 }
 
 // `first`: steps that were there before.
-TrainingProgress progress_of(const TrainingPlan& plan, const DpSgd& sgd, std::uint64_t first, double seconds) {
+TrainingProgress progress_of(const RunTerms& terms, const DpSgd& sgd, std::uint64_t first, double seconds) {
   TrainingProgress progress;
   progress.steps = sgd.steps();
-  progress.planned = plan.steps.value();
+  progress.planned = terms.steps.value();
   progress.clip_norm = sgd.clip_norm();
   progress.seconds = seconds;
   const auto done = static_cast<double>(sgd.steps() - first);
   const double per_step = done > 0 ? seconds / done : 0;
-  progress.seconds_left = per_step * static_cast<double>(plan.steps.value() - sgd.steps());
+  progress.seconds_left = per_step * static_cast<double>(terms.steps.value() - sgd.steps());
   progress.examples_per_second =
       per_step > 0 ? static_cast<double>(sgd.sampler().expected_batch().value()) / per_step : 0;
   if (const auto steps = Steps::make(sgd.steps())) {
-    const auto epsilon = certified_epsilon(statement_of(plan, sgd, steps.value()), plan.delta);
+    const auto epsilon = certified_epsilon(statement_of(sgd, steps.value()), terms.delta);
     progress.epsilon = epsilon ? epsilon.value().upper : HUGE_VAL;
   }
   return progress;
 }
 
-// What a checkpoint is of: all that decides how the training goes on.
-std::string digest_of(const TrainingPlan& plan, const DpSgd& sgd) {
-  return to_hex(blake2b(fmt::format("{}\n{}\n{}\n{}", plan.name, to_json(statement_of(plan, sgd, plan.steps)),
-                                    sgd.description(), plan.configuration)));
+// What a checkpoint belongs to: all that decides how the training goes on.
+std::string digest_of(const RunTerms& terms, const DpSgd& sgd) {
+  return to_hex(blake2b(fmt::format("{}\n{}\n{}\n{}", terms.name, to_json(statement_of(sgd, terms.steps)),
+                                    sgd.description(), terms.configuration)));
 }
 
-// Steps until the plan is done, or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.
+// Makes steps until all are made or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.
 template <class Random>
-Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
+Result<void> descend(const RunTerms& terms, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
                      const Checkpoint& paid) {
   if (hooks.begin) NF_TRY_VOID(hooks.begin());
   const Clock::time_point start = Clock::now();
@@ -56,7 +57,7 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
   const std::uint64_t first = sgd.steps();
   const auto tell = [&](Clock::time_point now) {
     if (!hooks.progress) return;
-    hooks.progress(progress_of(plan, sgd, first, std::chrono::duration<double>(now - start).count()));
+    hooks.progress(progress_of(terms, sgd, first, std::chrono::duration<double>(now - start).count()));
   };
   const auto save = [&] {
     if (!hooks.checkpoint) return;
@@ -65,10 +66,10 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
     if constexpr (std::is_same_v<Random, ReplayRandom>) checkpoint.noise_position = random.position();
     hooks.checkpoint(checkpoint);
   };
-  while (sgd.steps() < plan.steps.value()) {
+  while (sgd.steps() < terms.steps.value()) {
     NF_TRY_VOID(sgd.step(random));
     const Clock::time_point now = Clock::now();
-    if (now - told >= hooks.interval && sgd.steps() < plan.steps.value()) {
+    if (now - told >= hooks.interval && sgd.steps() < terms.steps.value()) {
       tell(now);
       told = now;
     }
@@ -76,7 +77,7 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
       save();
       break;
     }
-    if (now - saved >= hooks.checkpoint_interval && sgd.steps() < plan.steps.value()) {
+    if (now - saved >= hooks.checkpoint_interval && sgd.steps() < terms.steps.value()) {
       save();
       saved = Clock::now();
     }
@@ -90,23 +91,23 @@ Result<void> descend(const TrainingPlan& plan, DpSgd& sgd, Random& random, const
   return success();
 }
 
-Result<Draft> draft_of(const TrainingPlan& plan, const DpSgd& sgd, const NameWeights& name_weights) {
+Result<Draft> draft_of(const RunTerms& terms, const DpSgd& sgd, const NameWeights& name_weights) {
   TensorFile file{name_weights(sgd.result()), {}};
   NF_TRY(const Steps steps, Steps::make(sgd.steps()));
-  const DpStatement statement = statement_of(plan, sgd, steps);
-  NF_TRY(const Interval epsilon, certified_epsilon(statement, plan.delta));
+  const DpStatement statement = statement_of(sgd, steps);
+  NF_TRY(const Interval epsilon, certified_epsilon(statement, terms.delta));
   Certificate certificate{ReleaseKind::kModel,
-                          plan.name,
+                          terms.name,
                           statement,
-                          plan.delta,
+                          terms.delta,
                           epsilon,
                           certified_curve(statement),
                           sgd.steps(),
                           sgd.replayed(),
-                          plan.configuration,
-                          plan.data,
+                          terms.configuration,
+                          terms.data,
                           digest_of(file.tensors),
-                          plan.program_version,
+                          terms.program_version,
                           {}};
   return Draft{std::move(certificate), [file = std::move(file)](const std::string& text) mutable {
                  file.metadata[kCertificateKey] = text;
@@ -115,20 +116,20 @@ Result<Draft> draft_of(const TrainingPlan& plan, const DpSgd& sgd, const NameWei
 }
 
 // The descent at the checkpoint.
-Result<Checkpoint> begin_from(const TrainingPlan& plan, DpSgd& sgd) {
+Result<Checkpoint> begin_from(const RunTerms& terms, DpSgd& sgd) {
   if (sgd.steps() != 0) return invalid_argument("a training begins with the first step");
-  Checkpoint paid{plan.name, digest_of(plan, sgd), {}, {}, {}, 0};
-  if (!plan.from) return paid;
-  if (plan.from->plan != paid.plan) {
+  Checkpoint paid{terms.name, digest_of(terms, sgd), {}, {}, {}, 0};
+  if (!terms.from) return paid;
+  if (terms.from->plan != paid.plan) {
     return invalid_argument(
-        fmt::format("the checkpoint is of another training, or of {} with other settings", shown(plan.from->name)));
+        fmt::format("the checkpoint is of another training, or of {} with other settings", shown(terms.from->name)));
   }
-  if (plan.from->state.steps >= plan.steps.value()) {
-    return invalid_argument(fmt::format("the checkpoint has made all of its {} steps", plan.steps.value()));
+  if (terms.from->state.steps >= terms.steps.value()) {
+    return invalid_argument(fmt::format("the checkpoint has made all of its {} steps", terms.steps.value()));
   }
-  paid.ledger = plan.from->ledger;
-  paid.reservations = plan.from->reservations;
-  NF_TRY_VOID(sgd.restore(plan.from->state));
+  paid.ledger = terms.from->ledger;
+  paid.reservations = terms.from->reservations;
+  NF_TRY_VOID(sgd.restore(terms.from->state));
   return paid;
 }
 
@@ -149,44 +150,45 @@ Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const 
 
 }  // namespace
 
-Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
+Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
                                  const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
-  NF_TRY(Checkpoint paid, begin_from(plan, sgd));
-  if (plan.from) NF_TRY_VOID(expect_charged(paid, ledger, plan.budget));
-  NF_TRY(const Steps steps_left, Steps::make(plan.steps.value() - sgd.steps()));
-  ReleaseRequest request{{plan.budget, plan.key, statement_of(plan, sgd, steps_left)}, paid.reservations};
-  request.spend.delta = plan.delta;
-  request.spend.item = plan.item;
-  request.spend.note = {plan.name, "training", {"dp-sgd"}, plan.configuration};
+  NF_TRY(Checkpoint paid, begin_from(terms, sgd));
+  if (terms.from) NF_TRY_VOID(expect_charged(paid, ledger, terms.budget));
+  NF_TRY(const Steps steps_left, Steps::make(terms.steps.value() - sgd.steps()));
+  ReleaseRequest request{{terms.budget, terms.key, statement_of(sgd, steps_left)}, paid.reservations};
+  request.reader = read_model_release;
+  request.spend.delta = terms.delta;
+  request.spend.item = terms.item;
+  request.spend.note = {terms.name, "training", {"dp-sgd"}, terms.configuration};
   return release_by(request, ledger, outlet, [&](const CertifiedSpend& spend) -> Result<Draft> {
     paid.ledger = to_hex(spend.ledger);
     paid.reservations = spend.reservations;
-    NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-    return draft_of(plan, sgd, name_weights);
+    NF_TRY_VOID(descend(terms, sgd, random, hooks, paid));
+    return draft_of(terms, sgd, name_weights);
   });
 }
 
-Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random, const TrainingHooks& hooks) {
-  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
-  return descend(plan, sgd, random, hooks, start);
+Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(terms, sgd));
+  return descend(terms, sgd, random, hooks, start);
 }
 
-Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random, const TrainingHooks& hooks) {
-  NF_TRY(const Checkpoint start, begin_from(plan, sgd));
-  return descend(plan, sgd, random, hooks, start);
+Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random, const TrainingHooks& hooks) {
+  NF_TRY(const Checkpoint start, begin_from(terms, sgd));
+  return descend(terms, sgd, random, hooks, start);
 }
 
-Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random,
                                        const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
-  NF_TRY(const Checkpoint paid, begin_from(plan, sgd));
-  if (plan.from && random.position() != plan.from->noise_position) {
+  NF_TRY(const Checkpoint paid, begin_from(terms, sgd));
+  if (terms.from && random.position() != terms.from->noise_position) {
     return invalid_argument("repeatable noise must go on from where the checkpoint was made");
   }
   NF_TRY_VOID(outlet.prepare());
   NF_TRY(const std::optional<std::string> earlier, outlet.kept());
-  if (earlier) return invalid_argument(fmt::format("{} is there already: give another --output", shown(outlet.name())));
-  NF_TRY_VOID(descend(plan, sgd, random, hooks, paid));
-  NF_TRY(Draft draft, draft_of(plan, sgd, name_weights));
+  if (earlier) return invalid_argument(fmt::format("{} is there already: choose another folder", shown(outlet.name())));
+  NF_TRY_VOID(descend(terms, sgd, random, hooks, paid));
+  NF_TRY(Draft draft, draft_of(terms, sgd, name_weights));
   Released made{seal(std::move(draft), {}, {}), false};
   NF_TRY_VOID(outlet.publish(made.release));
   return made;

@@ -1,6 +1,6 @@
 // One training, from the budget to the model, by the road of all releases (road.h).
 //
-// Guarantee:     (1) The whole plan is reserved, durably, before the first noise is drawn; if the budget does not allow for
+// Guarantee:     (1) All steps are reserved, durably, before the first noise is drawn; if the budget does not allow for
 //                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
 //                full. (3) What is written is the model after the last whole step, and its certificate says which steps
 //                those were. (4) A key that was used before trains nothing: it gives the model that was made, if that is
@@ -27,11 +27,11 @@
 
 namespace noisefloor {
 
-struct TrainingPlan {
+// What a run is to do, and what pays for it.
+struct RunTerms {
   std::string name;
   Steps steps;  // in all, with those before a checkpoint
   Delta delta;
-  PrivacyUnit unit = PrivacyUnit::kRow;
   std::string budget;
   std::string key;
   std::string configuration;  // a JSON object for the ledger's record and the certificate, or empty
@@ -63,21 +63,21 @@ struct TrainingHooks {
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
 
 // Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint of another
-// plan or another ledger.
-[[nodiscard]] Result<Released> train_privately(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
-                                               Ledger& ledger, const NameWeights& name_weights,
-                                               const TrainingHooks& hooks, Outlet& outlet);
+// training or another ledger.
+[[nodiscard]] Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
+                                               const NameWeights& name_weights, const TrainingHooks& hooks,
+                                               Outlet& outlet);
 
 // The steps alone, as part of another release, which has paid for them; or not private.
 // Requires: a descent that has made no step.
-[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, SecureRandom& random,
+[[nodiscard]] Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, SecureRandom& random,
                                            const TrainingHooks& hooks);
-[[nodiscard]] Result<void> descend_as_part(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+[[nodiscard]] Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random,
                                            const TrainingHooks& hooks);
 
 // For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
 // Requires: `random` at the checkpoint's position, if there is one.
-[[nodiscard]] Result<Released> train_without_privacy(const TrainingPlan& plan, DpSgd& sgd, ReplayRandom& random,
+[[nodiscard]] Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random,
                                                      const NameWeights& name_weights, const TrainingHooks& hooks,
                                                      Outlet& outlet);
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "noisefloor/accounting/pld.h"
+#include "noisefloor/training/model_release.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/memory_outlet.h"
 #include "tests/support/temporary_folder.h"
@@ -53,16 +54,16 @@ class TrainingRunTest : public ::testing::Test {
                                   source_, {0, 0, 0}));
   }
 
-  static TrainingPlan plan(std::uint64_t steps) {
-    return {"toy", Steps::make(steps).value(), Delta::of(1e-5), PrivacyUnit::kRow, "b", "key", {}, "1.2.3"};
+  static RunTerms terms(std::uint64_t steps) {
+    return {"toy", Steps::make(steps).value(), Delta::of(1e-5), "b", "key", {}, "1.2.3"};
   }
 
   static std::vector<NamedTensor> named(std::span<const float> weights) {
     return {{"weight", {weights.size()}, {weights.begin(), weights.end()}}};
   }
 
-  Result<Sealed> train(const TrainingPlan& plan, DpSgd& sgd, const TrainingHooks& hooks = {}) {
-    auto made = train_privately(plan, sgd, random_, *ledger_, named, hooks, outlet_);
+  Result<Sealed> train(const RunTerms& terms, DpSgd& sgd, const TrainingHooks& hooks = {}) {
+    auto made = train_privately(terms, sgd, random_, *ledger_, named, hooks, outlet_);
     if (!made.has_value()) return made.error();
     return std::move(made).value().release;
   }
@@ -78,7 +79,7 @@ class TrainingRunTest : public ::testing::Test {
 
 TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
   DpSgd sgd = descent();
-  const Sealed model = value_of(train(plan(20), sgd));
+  const Sealed model = value_of(train(terms(20), sgd));
   EXPECT_EQ(source_.calls, 20);
   const double epsilon = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
   EXPECT_EQ(model.certificate.epsilon.upper, epsilon);
@@ -106,10 +107,10 @@ TEST_F(TrainingRunTest, TheGoIsGivenBetweenTheReservationAndTheFirstStep) {
     then_spent = spent();
     return success();
   };
-  (void)value_of(train(plan(5), sgd, hooks));
+  (void)value_of(train(terms(5), sgd, hooks));
   EXPECT_GT(then_spent, 0);
   DpSgd again = descent();
-  TrainingPlan other = plan(5);
+  RunTerms other = terms(5);
   other.key = "other";
   hooks.begin = []() -> Result<void> { return io_error("nobody came"); };
   const double before = spent();
@@ -127,7 +128,7 @@ TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
     ADD_FAILURE() << "nothing was reserved";
     return success();
   };
-  expect_error(train(plan(1000), sgd, hooks), ErrorCode::kBudgetExhausted, "");
+  expect_error(train(terms(1000), sgd, hooks), ErrorCode::kBudgetExhausted, "");
   EXPECT_EQ(source_.calls, 0);
   EXPECT_EQ(sgd.steps(), 0U);
   EXPECT_EQ(spent(), 0);
@@ -136,10 +137,10 @@ TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
 
 TEST_F(TrainingRunTest, AKeyTrainsOnce) {
   DpSgd first = descent();
-  ASSERT_TRUE(train(plan(5), first));
+  ASSERT_TRUE(train(terms(5), first));
   const double before = spent();
   DpSgd second = descent();
-  expect_error(train(plan(5), second), ErrorCode::kInvalidArgument, "another key");
+  expect_error(train(terms(5), second), ErrorCode::kInvalidArgument, "another key");
   EXPECT_EQ(second.steps(), 0U);
   EXPECT_EQ(spent(), before);
 }
@@ -148,7 +149,7 @@ TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
   DpSgd sgd = descent();
   TrainingHooks hooks;
   hooks.stop = [&] { return sgd.steps() == 7; };
-  const Sealed model = value_of(train(plan(20), sgd, hooks));
+  const Sealed model = value_of(train(terms(20), sgd, hooks));
   EXPECT_EQ(model.certificate.steps, 7U);
   EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(7)));
   const double whole = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
@@ -159,13 +160,13 @@ TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
 TEST_F(TrainingRunTest, FailuresAreSpent) {
   DpSgd sgd = descent();
   source_.failing = true;
-  expect_error(train(plan(5), sgd), ErrorCode::kInternal, "source failed");
+  expect_error(train(terms(5), sgd), ErrorCode::kInternal, "source failed");
   EXPECT_GT(spent(), 0);
   source_.failing = false;
   const double before = spent();
   DpSgd unpublished = descent();
   outlet_.no_room = true;
-  TrainingPlan other = plan(5);
+  RunTerms other = terms(5);
   other.key = "other";
   expect_error(train(other, unpublished), ErrorCode::kIo, "no room");
   EXPECT_GT(spent(), before);
@@ -174,16 +175,16 @@ TEST_F(TrainingRunTest, FailuresAreSpent) {
 TEST_F(TrainingRunTest, DivergenceIsSaid) {
   source_.push = 1e30F;
   DpSgd sgd = descent();
-  expect_error(train(plan(10), sgd), ErrorCode::kInvalidArgument, "smaller learning rate");
+  expect_error(train(terms(10), sgd), ErrorCode::kInvalidArgument, "smaller learning rate");
   EXPECT_TRUE(outlet_.published.empty());
 }
 
 TEST_F(TrainingRunTest, WhatIsNotPrivateIsNotTrainedAsPrivate) {
   DpSgd noiseless = descent(std::nullopt);
-  expect_error(train(plan(5), noiseless), ErrorCode::kInvalidArgument, "not private");
+  expect_error(train(terms(5), noiseless), ErrorCode::kInvalidArgument, "not private");
   DpSgd begun = descent();
   ASSERT_TRUE(begun.step(random_));
-  expect_error(train(plan(5), begun), ErrorCode::kInvalidArgument, "first step");
+  expect_error(train(terms(5), begun), ErrorCode::kInvalidArgument, "first step");
   EXPECT_EQ(spent(), 0);
 }
 
@@ -192,7 +193,7 @@ TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
     DpSgd sgd = descent(noise);
     ReplayRandom replay = value_of(ReplayRandom::create(1));
     testing::MemoryOutlet outlet;
-    const Sealed model = value_of(train_without_privacy(plan(5), sgd, replay, named, {}, outlet)).release;
+    const Sealed model = value_of(train_without_privacy(terms(5), sgd, replay, named, {}, outlet)).release;
     EXPECT_TRUE(std::isinf(model.certificate.epsilon.upper));
     const auto json = nlohmann::json::parse(model.signed_certificate);
     EXPECT_EQ(json["private"], false);
@@ -210,13 +211,13 @@ TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
   hooks.checkpoint = [&](const Checkpoint& checkpoint) {
     if (checkpoint.state.steps == 12) saved = checkpoint;
   };
-  ASSERT_TRUE(train(plan(20), sgd, hooks));
+  ASSERT_TRUE(train(terms(20), sgd, hooks));
   ASSERT_TRUE(saved);
   const double first = spent();
   const auto left = [&](std::uint64_t steps) {
     return value_of(pld_epsilon(sgd.event(Steps::make(steps).value()), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
   };
-  TrainingPlan again = plan(20);
+  RunTerms again = terms(20);
   again.from = value_of(parse_checkpoint(to_bytes(*saved)));
   DpSgd resumed = descent();
   // The key of the first run is spent.
@@ -244,45 +245,45 @@ TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
   TrainingHooks hooks;
   hooks.stop = [&] { return sgd.steps() == 3; };
   hooks.checkpoint = [&](const Checkpoint& checkpoint) { saved = checkpoint; };
-  ASSERT_TRUE(train(plan(6), sgd, hooks));
+  ASSERT_TRUE(train(terms(6), sgd, hooks));
   ASSERT_TRUE(saved);
   const double before = spent();
-  const auto refused = [&](const TrainingPlan& plan, DpSgd other, const std::string& why) {
-    expect_error(train(plan, other), ErrorCode::kInvalidArgument, why);
+  const auto refused = [&](const RunTerms& terms, DpSgd other, const std::string& why) {
+    expect_error(train(terms, other), ErrorCode::kInvalidArgument, why);
     EXPECT_EQ(spent(), before) << why;
   };
-  TrainingPlan again = plan(6);
+  RunTerms again = terms(6);
   again.key = "again";
   again.from = saved;
   refused(again, descent(3.0), "other settings");
   refused(again, descent(2.0, 0.4), "other settings");
-  TrainingPlan longer = again;
+  RunTerms longer = again;
   longer.steps = Steps::of(7);
   refused(longer, descent(), "other settings");
-  TrainingPlan configured = again;
+  RunTerms configured = again;
   configured.configuration = R"({"model":"other"})";
   refused(configured, descent(), "other settings");
-  TrainingPlan elsewhere = again;
+  RunTerms elsewhere = again;
   elsewhere.from->ledger[0] ^= 1;
   refused(elsewhere, descent(), "another ledger");
-  TrainingPlan unpaid = again;
+  RunTerms unpaid = again;
   unpaid.from->reservations = {999};
   refused(unpaid, descent(), "another ledger");
   unpaid.from->reservations.clear();
   refused(unpaid, descent(), "another ledger");
-  TrainingPlan known_noise = again;
+  RunTerms known_noise = again;
   known_noise.from->state.replayed = true;
   refused(known_noise, descent(), "not private");
-  TrainingPlan done = again;
+  RunTerms done = again;
   done.from->state.steps = done.from->state.optimizer.steps = 6;
   refused(done, descent(), "all of its 6 steps");
 }
 
 TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
-  const auto run = [&](const TrainingPlan& plan, ReplayRandom random, const TrainingHooks& hooks) {
+  const auto run = [&](const RunTerms& terms, ReplayRandom random, const TrainingHooks& hooks) {
     DpSgd sgd = descent();
     testing::MemoryOutlet outlet;
-    return train_without_privacy(plan, sgd, random, named, hooks, outlet);
+    return train_without_privacy(terms, sgd, random, named, hooks, outlet);
   };
   std::optional<Checkpoint> saved;
   TrainingHooks hooks;
@@ -290,9 +291,9 @@ TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
   hooks.checkpoint = [&](const Checkpoint& checkpoint) {
     if (checkpoint.state.steps == 4) saved = checkpoint;
   };
-  const Sealed whole = value_of(run(plan(9), value_of(ReplayRandom::create(5)), hooks)).release;
+  const Sealed whole = value_of(run(terms(9), value_of(ReplayRandom::create(5)), hooks)).release;
   ASSERT_TRUE(saved);
-  TrainingPlan rest = plan(9);
+  RunTerms rest = terms(9);
   rest.from = saved;
   EXPECT_EQ(value_of(run(rest, value_of(ReplayRandom::create(5, saved->noise_position)), {})).release.bytes,
             whole.bytes);
@@ -305,7 +306,7 @@ TEST_F(TrainingRunTest, ProgressIsTold) {
   TrainingHooks hooks;
   hooks.interval = std::chrono::milliseconds(0);
   hooks.progress = [&](const TrainingProgress& progress) { told.push_back(progress); };
-  ASSERT_TRUE(train(plan(10), sgd, hooks));
+  ASSERT_TRUE(train(terms(10), sgd, hooks));
   ASSERT_EQ(told.size(), 10U);
   for (std::size_t i = 0; i < told.size(); ++i) {
     EXPECT_EQ(told[i].steps, i + 1);

@@ -75,6 +75,34 @@ TEST_F(CliBudget, TheLifeOfASpend) {
   EXPECT_EQ(json::parse(testing::read_file(folder_.path("audit.json")))["records"].size(), 1U);
 }
 
+TEST_F(CliBudget, ADryRunSaysWhetherItFitsAndSpendsNothing) {
+  ASSERT_EQ(budget("create trial --epsilon 1 --rule basic").exit_code, 0);
+  const std::string before = budget("export --json").out;
+  const json fits = budget_json("reserve trial --key k --epsilon 0.75 --dry-run");
+  EXPECT_EQ(fits["dry_run"], true);
+  EXPECT_EQ(fits["budget"]["spent_share"], 0.75);
+  EXPECT_FALSE(fits.contains("reservation"));
+  expect_failure("reserve trial --key k --epsilon 1.5 --dry-run", 3, "It would fit with epsilon");
+  const json part = budget_json("split trial --into team --epsilon 0.5 --dry-run");
+  EXPECT_EQ(part["parent"]["spent_share"], 0.5);
+  expect_failure("split trial --into team --epsilon 2 --dry-run", 3, "epsilon");
+  EXPECT_EQ(budget("export --json").out, before);
+  EXPECT_EQ(budget_json("reserve trial --key k --epsilon 0.75")["budget"]["spent_share"], 0.75)
+      << "the key was not used up";
+  expect_failure("reserve trial --key k --epsilon 0.75 --dry-run", 3, "counts as spent");
+}
+
+TEST_F(CliBudget, ATrainingIsStatedAsInAccount) {
+  ASSERT_EQ(budget("create trial --epsilon 3 --delta 1e-5 --adjacency replace-one").exit_code, 0);
+  const json fixed = budget_json(
+      "reserve trial --key a --noise-multiplier 8 --batch-size 10 --rows 100 --steps 5 --sampling fixed-size");
+  EXPECT_EQ(fixed["statement"]["event"]["event"]["event"]["noise_multiplier"], 4) << "an exchange moves two clip norms";
+  expect_failure("reserve trial --key b --noise-multiplier 8 --epsilon 1", 2, "once");
+  expect_failure("reserve trial --key b --epsilon 1 --steps 3", 2, "noise multiplier");
+  expect_failure("reserve trial --key b --noise-multiplier 8 --sample-rate 0.1 --sampling shuffled", 2,
+                 "no valid bound");
+}
+
 TEST_F(CliBudget, PlansComeFromAFile) {
   ASSERT_EQ(shell("cat > '" + folder_.path("plan.json") +
                   R"(' <<'E'

@@ -137,6 +137,22 @@ TEST(Cli, BadUsageIsRefusedByName) {
   EXPECT_NE(noisefloor_run("frobnicate").err.find("'frobnicate'"), std::string::npos);
 }
 
+TEST(Cli, MisspeltCommandsAndOptionsGetTheNearestName) {
+  EXPECT_EQ(noisefloor_run("trian").err, "noisefloor: there is no command 'trian'; did you mean 'train'?\n");
+  EXPECT_EQ(noisefloor_run("mechanism laplcae").err,
+            "noisefloor: there is no command 'laplcae'; did you mean 'laplace'?\n");
+  EXPECT_EQ(noisefloor_run(kLaplace + "--epsilno 1").err,
+            "noisefloor: there is no option '--epsilno'; did you mean '--epsilon'?\n");
+  EXPECT_EQ(noisefloor_run(kLaplace + "--epsilno=1 --json").err,
+            "noisefloor: there is no option '--epsilno'; did you mean '--epsilon'?\n");
+  EXPECT_EQ(noisefloor_run(kLaplace + "--epsilon 1 --frobnicate").err,
+            "noisefloor: there is no option '--frobnicate'; --help shows what is possible\n");
+  // Nothing is near: all are named.
+  EXPECT_NE(noisefloor_run("frobnicate").err.find("there are: account, calibrate"), std::string::npos);
+  expect_clean_failure("trian", 2);
+  expect_clean_failure(kLaplace + "--epsilno 1", 2);
+}
+
 TEST(Cli, BadDataAreRefusedByLineAndNotByContent) {
   const std::string tail = " --lower 0 --upper 1 --epsilon 1";
   expect_clean_failure("mechanism mean --input /no/such/file" + tail, 4);

@@ -9,7 +9,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -155,12 +155,12 @@ class CliPlanTraining : public ::testing::Test {
   }
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
   [[nodiscard]] std::string plan(const std::string& more = "") const {
-    return "plan " + folder_.path("toy.toml") + " --quiet --ledger " + folder_.path("ledger") + " --output " +
+    return "plan " + folder_.path("toy.toml") + " --create --quiet --ledger " + folder_.path("ledger") + " --output " +
            folder_.path("plan") + " " + more;
   }
   [[nodiscard]] std::string train(const std::string& more = "", const std::string& file = "plan.json") const {
-    return "train " + folder_.path("toy.toml") + " --quiet --json --ledger " + folder_.path("ledger") + " --plan " +
-           folder_.path("plan/" + file) + " --output " + folder_.path("out") + " " + more;
+    return "train " + folder_.path("toy.toml") + " --create --quiet --json --ledger " + folder_.path("ledger") +
+           " --plan " + folder_.path("plan/" + file) + " --output " + folder_.path("out") + " " + more;
   }
   [[nodiscard]] double spent() const {
     const Outcome outcome = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
@@ -232,8 +232,9 @@ TEST_F(CliPlanTraining, PhasesGoOnWithLessNoiseAsLongAsThereIsBudget) {
   EXPECT_LT(second["noise_multiplier"], first["noise_multiplier"]);
   EXPECT_LE(first["certified_epsilon"]["upper"].get<double>() + second["certified_epsilon"]["upper"].get<double>(),
             2.0);
-  const std::string train_on = "train " + folder_.path("toy.toml") + " --quiet --ledger " + folder_.path("ledger") +
-                               " --plan " + folder_.path("plan/plan-2.json") + " --output " + folder_.path("out2");
+  const std::string train_on = "train " + folder_.path("toy.toml") + " --create --quiet --ledger " +
+                               folder_.path("ledger") + " --plan " + folder_.path("plan/plan-2.json") + " --output " +
+                               folder_.path("out2");
   const Outcome trained = noisefloor_run(train_on);
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   expect_refused(plan("--after " + folder_.path("out2")), 2, "last of 2 phases");

@@ -10,7 +10,7 @@
 #include "program.h"
 #include "tests/support/gzip.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -56,6 +56,7 @@ TEST_F(CliRelease, AnAnswerIsPaidForCertifiedAndGivenAgain) {
   EXPECT_EQ(later.out, first.out) << later.err;
   const Outcome in_words = noisefloor_run(ask);
   EXPECT_NE(in_words.out.find("Answered before"), std::string::npos) << in_words.out;
+  EXPECT_NE(in_words.out.find("95 % interval"), std::string::npos) << "as it was printed the first time";
   EXPECT_NEAR(spent("trial"), 0.6, 1e-9);
   // Anyone can check it.
   const std::string verify = "verify " + folder_.path("patients.json") + " --json" + ledger();
@@ -89,6 +90,39 @@ TEST_F(CliRelease, WhatIsWrongWithAQuestionIsFoundBeforeAnythingIsSpent) {
       "mechanism noisy-max --scores 9871,9872 --top 3 --sensitivity 1 --epsilon 1 --charge trial --key x" + ledger(), 2,
       "");
   EXPECT_EQ(spent("trial"), 0);
+}
+
+TEST_F(CliRelease, ADryRunSaysWhatWouldBeChargedAndSpendsNothing) {
+  create("trial", "--epsilon 1 --rule basic");
+  const std::string ask = "mechanism laplace --value 9870 --sensitivity 1 --charge trial --key patients" + ledger();
+  const std::string file = folder_.path("patients.json");
+  std::filesystem::remove(folder_.path("ledger.key"));  // it is not needed
+  const Outcome fits = noisefloor_run(ask + " --epsilon 0.6 --dry-run --json --output " + file);
+  ASSERT_EQ(fits.exit_code, 0) << fits.err;
+  const Json quote = Json::parse(fits.out);
+  EXPECT_EQ(quote["dry_run"], true);
+  EXPECT_EQ(quote["fits"], true);
+  EXPECT_NEAR(quote["cost"]["upper"].get<double>(), 0.6, 1e-6);
+  EXPECT_EQ(quote["answered_before"], false);
+  EXPECT_EQ(fits.out.find("9870"), std::string::npos);
+  EXPECT_EQ(fits.out, noisefloor_run(ask + " --epsilon 0.6 --dry-run --json --output " + file).out) << "no noise";
+  const Outcome too_dear = noisefloor_run(ask + " --epsilon 1.2 --dry-run");
+  EXPECT_EQ(too_dear.exit_code, 3);
+  EXPECT_NE(too_dear.out.find("NO: "), std::string::npos) << too_dear.out;
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(spent("trial"), 0);
+  expect_refused("mechanism laplace --value 9870 --sensitivity 1 --epsilon 1 --dry-run", 2, "--charge");
+  expect_refused(ask + " --epsilon 0.6 --dry-run --adjacency replace-one", 2, "add-remove");
+}
+
+TEST_F(CliRelease, TheSameKeyWithAnotherQuestionIsRefused) {
+  create("trial", "--epsilon 1 --rule basic");
+  write("ages.txt", "31\n45\n62\n58\n");
+  const std::string ask = "mechanism quantile --input " + folder_.path("ages.txt") +
+                          " --lower 0 --upper 100 --epsilon 0.4 --charge trial --key age" + ledger();
+  ASSERT_EQ(noisefloor_run(ask + " --level 0.5").exit_code, 0);
+  expect_refused(ask + " --level 0.9", 2, "another request");
+  EXPECT_NEAR(spent("trial"), 0.4, 1e-9);
 }
 
 // What a mechanism reserves is what it does.
@@ -136,8 +170,8 @@ TEST_F(CliRelease, ATrainingThatIsKilledAnywhereIsFinishedOrAccountedFor) {
   for (int run = 0; run < 24; ++run) {
     const std::string key = "run-" + std::to_string(run);
     const std::string out = folder_.path(key);
-    const std::string train = "train " + folder_.path("train.toml") + " --quiet --threads 1 --delta 1e-7 --key " + key +
-                              " --output " + out + ledger();
+    const std::string train = "train " + folder_.path("train.toml") +
+                              " --create --quiet --threads 1 --delta 1e-7 --key " + key + " --output " + out + ledger();
     (void)testing::shell("timeout -s KILL 0.0" + std::to_string(10 + 3 * run) + " '" NOISEFLOOR_PROGRAM "' " + train);
     const bool was_out = std::filesystem::exists(out + "/model.safetensors");
     if (was_out) {

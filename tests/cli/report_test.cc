@@ -8,7 +8,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -34,7 +34,7 @@ class CliReport : public ::testing::Test {
   [[nodiscard]] std::string read(const std::string& name) const { return testing::read_file(folder_.path(name)); }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
   [[nodiscard]] Json train(const std::string& more, const std::string& output) const {
-    const Outcome outcome = noisefloor_run("train " + path("train.toml") + " --quiet --json --ledger " +
+    const Outcome outcome = noisefloor_run("train " + path("train.toml") + " --create --quiet --json --ledger " +
                                            path("ledger") + " --output " + path(output) + " " + more);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(outcome.err, "");
@@ -148,7 +148,7 @@ TEST_F(CliReport, CurvesAreThoseOfTheLog) {
 TEST_F(CliReport, AUtilityGraphComesWithItsPlan) {
   write("train.toml", toy_toml("epochs = 10\n") +
                           "[plan]\nutility = \"public\"\nclip_norms = [0.5, 1]\nnoise_multipliers = [0.5, 1, 2, 4]\n");
-  const Outcome planned = noisefloor_run("plan " + path("train.toml") + " --quiet --reserve --ledger " +
+  const Outcome planned = noisefloor_run("plan " + path("train.toml") + " --create --quiet --reserve --ledger " +
                                          path("ledger") + " --output " + path("plan"));
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const Json trained = train("--plan " + path("plan/plan.json"), "out");
@@ -170,8 +170,8 @@ TEST_F(CliReport, AUtilityGraphComesWithItsPlan) {
 
 TEST_F(CliReport, ASweepIsOnePromise) {
   const Outcome swept =
-      noisefloor_run("sweep " + path("train.toml") + " --json --quiet --epsilons 0.5,1,inf --ledger " + path("ledger") +
-                     " --output " + path("sweep"));
+      noisefloor_run("sweep " + path("train.toml") + " --create --json --quiet --epsilons 0.5,1,inf --ledger " +
+                     path("ledger") + " --output " + path("sweep"));
   ASSERT_EQ(swept.exit_code, 0) << swept.err;
   const Json said = Json::parse(swept.out);
   EXPECT_EQ(said["report"], path("sweep/report.html"));
@@ -194,6 +194,85 @@ TEST_F(CliReport, ASweepIsOnePromise) {
   write("sweep/epsilon-1/model.safetensors", model);
   expect_refused("report " + path("sweep"), 6, "what it holds");
 }
+
+TEST_F(CliReport, QualityHasItsBaselinesBesideIt) {
+  const Json test = train("--epsilon 1", "out")["test"];
+  EXPECT_GT(test["auc"], 0.9);
+  EXPECT_LE(test["auc"], 1.0);
+  EXPECT_GE(test["majority_accuracy"], 0.5);
+  EXPECT_LT(test["majority_accuracy"], test["accuracy"]);
+  const std::string html = read("out/report.html");
+  EXPECT_TRUE(has(html, "AUC on test data"));
+  EXPECT_TRUE(has(html, "the most frequent class alone gets "));
+  const Outcome evaluated =
+      noisefloor_run("evaluate " + path("train.toml") + " --model " + path("out/model.safetensors"));
+  EXPECT_TRUE(has(evaluated.out, " % (majority ")) << evaluated.out << evaluated.err;
+  EXPECT_TRUE(has(evaluated.out, ", AUC ")) << evaluated.out;
+}
+
+// `noisefloor verify` on folders.
+TEST_F(CliReport, VerifyTakesTheFolderOfARun) {
+  (void)train("--no-report", "out");
+  const Outcome outcome = noisefloor_run("verify " + path("out") + " --json --ledger " + path("ledger"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json verdict = Json::parse(outcome.out);
+  EXPECT_EQ(verdict["file"], path("out/model.safetensors"));
+  EXPECT_EQ(verdict["ledger_checked"], true);
+  // The same as of the file itself.
+  const Outcome file = noisefloor_run("verify " + path("out/model.safetensors") + " --json --ledger " + path("ledger"));
+  EXPECT_EQ(outcome.out, file.out);
+  EXPECT_TRUE(has(noisefloor_run("verify " + path("out")).out,
+                  path("out/model.safetensors") + ": what its certificate says is true"));
+  std::string certificate = read("out/certificate.json");
+  certificate.replace(certificate.find("\"steps\": 40"), 11, "\"steps\": 41");
+  write("out/certificate.json", certificate);
+  expect_refused("verify " + path("out"), 6, "not the certificate that the model holds");
+  fs::create_directory(path("empty"));
+  expect_refused("verify " + path("empty"), 4, "neither");
+}
+
+TEST_F(CliReport, VerifyTakesTheFolderOfASweepAndSaysWhichModelFails) {
+  const Outcome swept =
+      noisefloor_run("sweep " + path("train.toml") + " --create --no-report --quiet --epsilons 0.5,1,inf --ledger " +
+                     path("ledger") + " --output " + path("sweep"));
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  const Outcome outcome = noisefloor_run("verify " + path("sweep") + " --json --ledger " + path("ledger"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json verdicts = Json::parse(outcome.out)["verdicts"];
+  ASSERT_EQ(verdicts.size(), 3U);
+  EXPECT_EQ(verdicts[0]["file"], path("sweep/epsilon-0.5/model.safetensors"));
+  EXPECT_EQ(verdicts[0]["private"], true);
+  EXPECT_EQ(verdicts[1]["ledger_checked"], true);
+  EXPECT_EQ(verdicts[2]["file"], path("sweep/without-privacy/model.safetensors"));
+  EXPECT_EQ(verdicts[2]["private"], false);
+  EXPECT_EQ(verdicts[2]["ledger_checked"], false);
+  const std::string text = noisefloor_run("verify " + path("sweep")).out;
+  EXPECT_TRUE(has(text, "what the certificates of its 3 models say is true")) << text;
+  EXPECT_TRUE(has(text, "NOT PRIVATE")) << text;
+  ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + path("another")).exit_code, 0);
+  expect_refused("verify " + path("sweep") + " --ledger " + path("another"), 6, "another ledger");
+  std::string model = read("sweep/epsilon-1/model.safetensors");
+  model.back() = static_cast<char>(model.back() ^ 1);
+  write("sweep/epsilon-1/model.safetensors", model);
+  expect_refused("verify " + path("sweep"), 6, "epsilon-1/model.safetensors: what it holds");
+}
+
+#ifdef NOISEFLOOR_VERIFY_EXAMPLE
+TEST_F(CliReport, TheExampleInCppAgreesWithVerify) {
+  (void)train("--epsilon 1 --no-report", "out");
+  const auto example = [&](const std::string& ledger, const char* epsilon) {
+    return testing::shell("cd " + path("") + " && " NOISEFLOOR_VERIFY_EXAMPLE " " + path("out") + " " + path(ledger) +
+                          " " + epsilon);
+  };
+  const Outcome accepted = example("ledger", "1");
+  EXPECT_EQ(accepted.exit_code, 0) << accepted.err;
+  EXPECT_TRUE(has(accepted.out, "for one row added or removed")) << accepted.out;
+  EXPECT_TRUE(has(read("report.html"), "✓ Verified"));
+  EXPECT_EQ(example("ledger", "0.5").exit_code, 6);
+  ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + path("another")).exit_code, 0);
+  EXPECT_EQ(example("another", "1").exit_code, 6);
+}
+#endif
 
 TEST_F(CliReport, WithoutPrivacyItSaysSo) {
   (void)train("--replay-seed 7", "out");

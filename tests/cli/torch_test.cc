@@ -12,7 +12,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -64,14 +64,14 @@ steps = )" +
   }
 
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
-  [[nodiscard]] std::string train(const std::string& file, const std::string& more, const std::string& output) const {
-    return "train " + folder_.path(file) + " --quiet --ledger " + folder_.path("ledger") + " --output " +
+  [[nodiscard]] std::string train(const std::string& file, const std::string& more, const std::string& output,
+                                  const std::string& ledger = "ledger") const {
+    return "train " + folder_.path(file) + " --create --quiet --ledger " + folder_.path(ledger) + " --output " +
            folder_.path(output) + " " + more;
   }
   // Once it trains, `then` happens to it: the process $first.
   [[nodiscard]] Outcome started(const std::string& arguments, const std::string& then) const {
-    return shell("'" NOISEFLOOR_PROGRAM "' " + arguments + " &\nfirst=$!\nfor i in $(seq 300); do test -s '" +
-                 folder_.path("out/metrics.jsonl") + "' && break; sleep 0.1; done\n" + then + "\nwait $first");
+    return testing::run_until(arguments, folder_.path("out/metrics.jsonl"), then);
   }
   void expect_no_model(const std::string& output) const {
     EXPECT_FALSE(std::filesystem::exists(folder_.path(output + "/model.safetensors")));
@@ -100,7 +100,7 @@ TEST_F(CliTorch, WithoutTheOtherProgramItSaysWhatIsMissing) {
 // Even chances of 29 characters: a loss of 3.4. Their frequencies alone: 3.1.
 TEST_F(CliTorch, TinyLanguageModelsLearn) {
   for (const std::string model : {"lstm", "transformer"}) {
-    const Outcome outcome = noisefloor_run(train(model + ".toml", "--json", model));
+    const Outcome outcome = noisefloor_run(train(model + ".toml", "--json", model, model + ".ledger"));
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const Json report = Json::parse(outcome.out);
     EXPECT_LT(report["test"]["loss"], 2.4) << model;
@@ -152,7 +152,7 @@ TEST_F(CliTorch, AdaptersAreTrainedOnTopOfAModel) {
         toml("adapted",
              "kind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 1\ntuning = \"lora\"\nlora_rank = 2\n"
              "start_from = \"base/model.safetensors\""));
-  const Outcome outcome = noisefloor_run(train("adapted.toml", "--json", "adapted"));
+  const Outcome outcome = noisefloor_run(train("adapted.toml", "--json", "adapted", "adapted.ledger"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);
   EXPECT_LT(report["parameters"], 1000);

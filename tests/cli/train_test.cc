@@ -9,7 +9,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -31,7 +31,7 @@ class CliTrain : public ::testing::Test {
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
   [[nodiscard]] std::string read(const std::string& name) const { return testing::read_file(folder_.path(name)); }
   [[nodiscard]] std::string train(const std::string& more, const std::string& output) const {
-    return "train " + folder_.path("train.toml") + " --ledger " + folder_.path("ledger") + " --output " +
+    return "train " + folder_.path("train.toml") + " --create --ledger " + folder_.path("ledger") + " --output " +
            folder_.path(output) + " " + more;
   }
 
@@ -125,6 +125,89 @@ TEST_F(CliTrain, AReplayRepeatsItself) {
   EXPECT_NE(read("a/model.safetensors"), read("c/model.safetensors"));
 }
 
+// The toy table with a column "who": `people` of them, or one for each row.
+std::string table_of_people(int people) {
+  const std::string all = toy_table();
+  std::string table;
+  int row = -1;
+  for (std::size_t begin = 0; begin < all.size();) {
+    const std::size_t end = all.find('\n', begin);
+    table += all.substr(begin, end - begin) + (row < 0 ? ",who" : ",P" + std::to_string(row % people)) + "\n";
+    ++row;
+    begin = end + 1;
+  }
+  return table;
+}
+
+std::string by_person(const std::string& toml) {
+  const std::string label = "label = \"kind\"\n";
+  std::string text = toml;
+  text.insert(text.find(label), "unit = \"person\"\nperson = \"who\"\nrows_per_person = 3\n");
+  return text;
+}
+
+TEST_F(CliTrain, PeopleAreProtectedWithAllTheirRows) {
+  write("data.csv", table_of_people(500));
+  write("train.toml", by_person(toy_toml()));
+  const Outcome outcome = noisefloor_run(train("--json --quiet", "out"));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const Json report = Json::parse(outcome.out);
+  EXPECT_GT(report["people"], 350);
+  EXPECT_LT(report["people"], 450);
+  EXPECT_EQ(report["examples"], 4 * report["people"].get<int>()) << "four rows each: nobody is divided";
+  EXPECT_GT(report["test"]["accuracy"], 0.8);
+  const Json certificate = Json::parse(read("out/certificate.json"));
+  EXPECT_EQ(certificate["statement"]["unit"], "person");
+  EXPECT_EQ(certificate["configuration"]["rows_per_person"], 3);
+  const Json budget = Json::parse(noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger")).out);
+  EXPECT_NE(budget.dump().find("\"person\""), std::string::npos) << budget;
+  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("ledger"))
+                .exit_code,
+            0);
+  EXPECT_NE(noisefloor_run("check " + folder_.path("train.toml")).out.find("unit person"), std::string::npos);
+  // A budget of people does not pay for rows.
+  write("train.toml", toy_toml());
+  const Outcome rows = noisefloor_run(train("--quiet --key again", "rows"));
+  EXPECT_NE(rows.exit_code, 0);
+  EXPECT_NE(rows.err.find("person"), std::string::npos) << rows.err;
+}
+
+TEST_F(CliTrain, WithOneRowEachPeopleAreTrainedOnAsRows) {
+  for (const char* more : {"steps = 12\n", "steps = 12\nnoise = \"discrete\"\n"}) {
+    const std::string name = std::string(more).size() > 12 ? "discrete" : "gaussian";
+    write("data.csv", table_of_people(2000));
+    write("train.toml", toy_toml(more));
+    ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 5", name + "-rows")).exit_code, 0);
+    write("train.toml", by_person(toy_toml(more)));
+    const Outcome people = noisefloor_run(train("--quiet --replay-seed 5", name + "-people"));
+    ASSERT_EQ(people.exit_code, 0) << people.err;
+    const auto weights = [&](const std::string& folder) {
+      return Json::parse(read(folder + "/certificate.json"))["released"]["digest"];
+    };
+    EXPECT_FALSE(weights(name + "-rows").is_null());
+    EXPECT_EQ(weights(name + "-rows"), weights(name + "-people")) << "the digest of the weights";
+  }
+}
+
+TEST_F(CliTrain, WhatIsWrongAboutPeopleIsNamedAndNothingIsSpent) {
+  std::string toml = by_person(toy_toml());
+  write("train.toml", toml);
+  expect_refused(train("--quiet", "out"), 4, "names no column 'who'");
+  std::string table = table_of_people(500);
+  table.replace(table.find(",P7\n"), 4, ",\n");
+  write("data.csv", table);
+  expect_refused(train("--quiet", "out"), 4, "data.csv:9: column 'who' must say");
+  // Delta is compared with the number of people.
+  write("data.csv", table_of_people(500));
+  toml.replace(toml.find("delta = 1e-5"), 12, "delta = 3e-3");
+  write("train.toml", toml);
+  expect_refused(train("--quiet", "out"), 2, "1/people");
+  toml.replace(toml.find("delta = 3e-3"), 12, "delta = 1e-5");
+  toml.replace(toml.find("batch_size = 200"), 16, "batch_size = 900");
+  write("train.toml", toml);
+  expect_refused(train("--quiet", "out"), 2, "people; the largest batch");
+}
+
 TEST_F(CliTrain, DiscreteNoiseIsCertifiedToo) {
   write("train.toml", toy_toml() + "noise = \"discrete\"\n");
   const Outcome outcome = noisefloor_run(train("--json --quiet", "out"));
@@ -145,7 +228,8 @@ TEST_F(CliTrain, AKilledTrainingGoesOnAndIsChargedAgain) {
     const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
     return Json::parse(shown.out)["epsilon_spent"].get<double>();
   };
-  const Outcome killed = testing::shell("timeout -s KILL 0.4 '" NOISEFLOOR_PROGRAM "' " + train(options, "out"));
+  const Outcome killed =
+      testing::run_until(train(options, "out"), folder_.path("out/checkpoint.safetensors"), "kill -KILL $first");
   ASSERT_NE(killed.exit_code, 0) << "the training was over too soon for this test";
   ASSERT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
@@ -177,8 +261,8 @@ TEST_F(CliTrain, AnInterruptedTrainingGivesTheModelSoFar) {
   std::string text = toy_toml();
   text.replace(text.find("steps = 40"), 10, "steps = 6000000");
   write("train.toml", text);
-  const Outcome outcome =
-      testing::shell("timeout -s INT 1 '" NOISEFLOOR_PROGRAM "' " + train("--quiet --json --threads 1", "out"));
+  const Outcome outcome = testing::run_until(train("--quiet --json --threads 1", "out"),
+                                             folder_.path("out/metrics.jsonl"), "kill -INT $first");
   ASSERT_NE(outcome.out, "") << outcome.err;
   const Json report = Json::parse(outcome.out);
   EXPECT_LT(report["steps"], 6000000);
@@ -200,6 +284,17 @@ TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
   const std::string csv = read("p.csv");
   EXPECT_EQ(csv.rfind("example,prediction,p(no),p(yes)\n0,yes,", 0), 0U) << csv;
   EXPECT_NE(csv.find("\n1,no,"), std::string::npos) << csv;
+  // To standard output, with an id for each example.
+  write("new.csv", "name,y,x\nAda,0.9,0.9\nBob,-0.9,-0.8\n");
+  const std::string listed = "predict " + folder_.path("train.toml") + " --model " +
+                             folder_.path("out/model.safetensors") + " --output - --id name --input " +
+                             folder_.path("new.csv");
+  const Outcome printed = noisefloor_run(listed);
+  EXPECT_EQ(printed.out.rfind("name,prediction,p(no),p(yes)\nAda,yes,", 0), 0U) << printed.out << printed.err;
+  EXPECT_NE(printed.out.find("\nBob,no,"), std::string::npos) << printed.out;
+  EXPECT_EQ(std::count(printed.out.begin(), printed.out.end(), '\n'), 3) << "the table and nothing else";
+  expect_refused(listed + " --json", 2, "--output -");
+  expect_refused(predict + " --id nobody --input " + folder_.path("new.csv"), 4, "'nobody'");
   write("new.csv", "x\n0.9\n");
   expect_refused(predict + " --input " + folder_.path("new.csv"), 4, "'y'");
   expect_refused(predict + " --input " + folder_.path("none.csv"), 5, "none.csv");
@@ -209,10 +304,54 @@ TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
 TEST_F(CliTrain, ABudgetTooSmallForOneStepIsNotTouched) {
   const std::string error = testing::expect_clean_failure(train("--quiet --noise-multiplier 0.05", "out"), 3);
   EXPECT_NE(error.find("noise multiplier"), std::string::npos) << error;
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger"))) << "what is refused leaves nothing behind";
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger.key")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
+  const std::string create =
+      "budget create toy --epsilon 2 --delta 1e-5 --rule basic --ledger " + folder_.path("ledger");
+  ASSERT_EQ(noisefloor_run(create).exit_code, 0);
+  EXPECT_EQ(testing::expect_clean_failure(train("--quiet --noise-multiplier 0.05", "out"), 3), error);
   const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
   EXPECT_EQ(Json::parse(shown.out)["epsilon_spent"], 0) << shown.out;
-  EXPECT_FALSE(std::filesystem::exists(folder_.path("out/model.safetensors")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
   ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+}
+
+TEST_F(CliTrain, TheNotesSayHowItWasCalled) {
+  ASSERT_EQ(noisefloor_run(train("--quiet --key one --epsilon 1", "out")).exit_code, 0);
+  const std::string command = Json::parse(read("out/run.json"))["command"];
+  EXPECT_EQ(command, "noisefloor train " + folder_.path("train.toml") + " --epsilon 1 --key one --output " +
+                         folder_.path("out") + " --ledger " + folder_.path("ledger"));
+}
+
+TEST_F(CliTrain, ADryRunSaysWhatWouldBeChargedAndTouchesNothing) {
+  const Outcome first = noisefloor_run(train("--json --dry-run", "out"));
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Json cost = Json::parse(first.out);
+  EXPECT_EQ(cost["fits"], true);
+  EXPECT_EQ(cost["budget_exists"], false);
+  EXPECT_LE(cost["epsilon"]["upper"], 2.0);
+  EXPECT_EQ(cost["steps"], 40);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
+  // It is what is charged then; and afterwards there is nothing left.
+  const Json made = Json::parse(noisefloor_run(train("--json --quiet", "out")).out);
+  EXPECT_EQ(made["epsilon"], cost["epsilon"]);
+  EXPECT_EQ(made["noise_multiplier"], cost["noise_multiplier"]);
+  const std::string ledger = read("ledger");
+  const Outcome second = noisefloor_run(train("--json --dry-run --key second", "second"));
+  EXPECT_EQ(second.exit_code, 3) << second.err;
+  EXPECT_EQ(Json::parse(second.out)["fits"], false);
+  const std::string sweep = "sweep " + folder_.path("train.toml") + " --json --dry-run --epsilons 0.5,1,inf --ledger " +
+                            folder_.path("ledger") + " --output " + folder_.path("sweep");
+  const Outcome swept = noisefloor_run(sweep);
+  EXPECT_EQ(swept.exit_code, 3) << swept.err;
+  EXPECT_EQ(Json::parse(swept.out)["epsilon"], 1.5);
+  EXPECT_EQ(Json::parse(swept.out)["runs"].size(), 3U);
+  EXPECT_EQ(Json::parse(noisefloor_run(train("--json --dry-run --replay-seed 1", "second")).out)["charged"], false);
+  EXPECT_EQ(read("ledger"), ledger);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("second")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("sweep")));
 }
 
 TEST_F(CliTrain, ImagesThatAreCutOrMislabelledAreNamed) {
@@ -239,7 +378,7 @@ TEST_F(CliTrain, ImagesThatAreCutOrMislabelledAreNamed) {
 }
 
 TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
-  const std::string sweep = "sweep " + folder_.path("train.toml") + " --ledger " + folder_.path("ledger") +
+  const std::string sweep = "sweep " + folder_.path("train.toml") + " --create --ledger " + folder_.path("ledger") +
                             " --output " + folder_.path("sweep") + " --quiet ";
   expect_refused(sweep + "--epsilons 1,2,inf", 3, "spend 3 together");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
@@ -259,6 +398,14 @@ TEST_F(CliTrain, ASweepMeasuresWhatPrivacyCosts) {
   const std::string table = read("sweep/sweep.csv");
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4) << table;
   EXPECT_NE(read("sweep/sweep.svg").find("without privacy"), std::string::npos);
+  EXPECT_EQ(table.find("recall"), std::string::npos) << "no run has it";
+  // For people: no column without a number, no -0.0, and a word on the model without privacy.
+  std::filesystem::remove_all(folder_.path("sweep/without-privacy"));
+  const Outcome shown = noisefloor_run(sweep + "--epsilons inf,0.5,1.5");
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(shown.out.find("recall"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.out.find("-0.0%"), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("Keep this file inside your organisation: it is not private."), std::string::npos);
   // Both runs are in the ledger, and nothing is left for a third.
   expect_refused(train("--quiet --epsilon 0.1 --key more", "more"), 3, "Nothing was spent");
 }

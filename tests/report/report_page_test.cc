@@ -12,7 +12,7 @@
 
 #include "program.h"
 #include "tests/support/temporary_folder.h"
-#include "toy_training.h"
+#include "tests/support/toy_training.h"
 
 namespace noisefloor {
 namespace {
@@ -61,8 +61,8 @@ class ReportPage : public ::testing::Test {
 
   // `noisefloor COMMAND train.toml`, into a folder.
   void run(const std::string& command, const std::string& output, const std::string& more) const {
-    const Outcome outcome = noisefloor_run(command + " " + path("train.toml") + " --quiet --ledger " + path("ledger") +
-                                           " --output " + path(output) + " " + more);
+    const Outcome outcome = noisefloor_run(command + " " + path("train.toml") + " --create --quiet --ledger " +
+                                           path("ledger") + " --output " + path(output) + " " + more);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   }
 

@@ -1,0 +1,36 @@
+# Headers of others take longer to read than our own code takes to compile, so each is read once:
+#   noisefloor_precompiled        for the libraries of folders (position-independent code, optimised as they are)
+#   noisefloor_precompiled_tests  for test programs (compiled as noisefloor_test compiles them)
+# Only headers of others are in these lists: a folder still sees no other folder that it does not depend on. What a file
+# forgets to include is found by the probes of NoisefloorFolder.cmake (headers) and by the preset clang, which sets
+# CMAKE_DISABLE_PRECOMPILE_HEADERS (sources).
+# A precompiled header is mapped whole by every compilation: what few files use costs the others more than it saves them.
+set(noisefloor_slow_headers
+  <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <optional> <span> <string> <string_view> <variant> <vector>
+  <boost/outcome/basic_result.hpp> <boost/outcome/policy/terminate.hpp> <fmt/format.h>)
+
+# A precompiled header fits only what is compiled with the same definitions: those of the libraries in it.
+add_library(noisefloor_precompiled_definitions INTERFACE)
+target_compile_definitions(noisefloor_precompiled_definitions INTERFACE
+  $<TARGET_PROPERTY:fmt::fmt,INTERFACE_COMPILE_DEFINITIONS> $<TARGET_PROPERTY:Boost::headers,INTERFACE_COMPILE_DEFINITIONS>)
+
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/library.cc CONTENT "namespace noisefloor {}\n")
+add_library(noisefloor_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled/library.cc)
+target_link_libraries(noisefloor_precompiled PRIVATE noisefloor_options noisefloor_precompiled_definitions)
+target_precompile_headers(noisefloor_precompiled PRIVATE ${noisefloor_slow_headers})
+
+if(NOISEFLOOR_TESTS)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/tests.cc CONTENT "int main() { return 0; }\n")
+  add_executable(noisefloor_precompiled_tests ${PROJECT_BINARY_DIR}/precompiled/tests.cc)
+  target_compile_options(noisefloor_precompiled_tests PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
+  target_link_libraries(noisefloor_precompiled_tests PRIVATE
+    noisefloor_options noisefloor_precompiled_definitions GTest::gtest)
+  target_precompile_headers(noisefloor_precompiled_tests PRIVATE
+    ${noisefloor_slow_headers} <filesystem> <fstream> <gtest/gtest.h>)
+endif()
+
+# noisefloor_precompile(TARGET OWNER): TARGET reads the headers of OWNER from their precompiled form.
+function(noisefloor_precompile target owner)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:noisefloor_precompiled_definitions>)
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()

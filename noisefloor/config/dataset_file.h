@@ -1,0 +1,27 @@
+// A dataset's description as a TOML file: docs/formats/dataset.md has every key.
+//
+// Guarantee:     as pipeline.h: reading never fails, all findings come back with their places, a value that is held is of
+//                the right type and in its range, and nothing is ignored.
+// Thread safety: pure functions; plain data.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "noisefloor/config/finding.h"
+#include "noisefloor/dataset/description.h"
+
+namespace noisefloor {
+
+struct DatasetText {
+  std::optional<DatasetDescription> description;  // nothing if there is an error among the findings
+  std::vector<Finding> findings;
+};
+
+[[nodiscard]] DatasetText read_dataset(std::string_view text);
+
+// Whether a text is meant as a dataset's description: it says what format its data have, and has no [model].
+[[nodiscard]] bool is_dataset(std::string_view text);
+
+}  // namespace noisefloor

@@ -1,0 +1,200 @@
+#include "noisefloor/config/dataset_file.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "noisefloor/config/training.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr const char* kPatients = R"(name = "patients"
+rows = 20000
+
+[data]
+format = "csv"
+file = "patients.csv.gz"
+label = "ill"
+classes = ["no", "yes"]
+[[data.column]]
+name = "age"
+lower = 0
+upper = 120
+
+[unit]
+of = "person"
+column = "patient"
+rows_per_person = 10
+
+[budget]
+epsilon = 3
+delta = 1e-6
+rule = "rdp"
+adjacency = "add-remove"
+)";
+
+std::string without(std::string text, const std::string& line) {
+  const std::size_t at = text.find(line + "\n");
+  EXPECT_NE(at, std::string::npos) << line;
+  return text.erase(at, line.size() + 1);
+}
+
+// The finding that a text leads to.
+Finding finding_in(const std::string& text) {
+  const DatasetText read = read_dataset(text);
+  EXPECT_FALSE(read.description.has_value());
+  EXPECT_FALSE(read.findings.empty());
+  return read.findings.empty() ? Finding{} : read.findings.front();
+}
+
+std::string all_messages(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& one : findings) text += one.message + ": " + one.remedy + "\n";
+  return text;
+}
+
+TEST(DatasetFile, SaysWhatItSays) {
+  const DatasetText read = read_dataset(kPatients);
+  ASSERT_TRUE(read.description.has_value()) << all_messages(read.findings);
+  const DatasetDescription& d = *read.description;
+  EXPECT_EQ(d.name, "patients");
+  EXPECT_EQ(d.rows, 20'000U);
+  EXPECT_EQ(std::get<TextFile>(d.files).path, "patients.csv.gz");
+  EXPECT_EQ(d.unit, (DatasetUnit{PrivacyUnit::kPerson, "patient", 10}));
+  ASSERT_FALSE(d.is_public());
+  EXPECT_EQ(d.budget->name, "patients");
+  EXPECT_EQ(d.budget->epsilon, Epsilon::of(3));
+  EXPECT_EQ(d.budget->rule, Rule::kRdp);
+  EXPECT_TRUE(is_dataset(kPatients));
+}
+
+TEST(DatasetFile, PublicDataHaveNoBudget) {
+  const std::string text =
+      "name = \"open\"\npublic = true\n[data]\nformat = \"text\"\nfile = \"plays.txt\"\nlength = 8\n";
+  const DatasetText read = read_dataset(text);
+  ASSERT_TRUE(read.description.has_value()) << all_messages(read.findings);
+  EXPECT_TRUE(read.description->is_public());
+  const Finding finding = finding_in(text + "[budget]\nepsilon = 1\ndelta = 0\n");
+  EXPECT_EQ(finding.place.line, 7U);
+  EXPECT_NE(finding.remedy.find("public data cost nothing"), std::string::npos) << finding.remedy;
+}
+
+TEST(DatasetFile, WhatIsMissingOrMisspeltIsFoundWithItsLine) {
+  EXPECT_EQ(finding_in(without(kPatients, "name = \"patients\"")).code, "key_missing");
+  EXPECT_EQ(finding_in(without(kPatients, "epsilon = 3")).code, "epsilon_missing");
+  EXPECT_EQ(finding_in(without(kPatients, "column = \"patient\"")).code, "key_missing");
+  const Finding misspelt = finding_in(without(kPatients, "rows = 20000") + "epsilom = 2\n");
+  EXPECT_EQ(misspelt.code, "unknown_key");
+  EXPECT_NE(misspelt.remedy.find("epsilon"), std::string::npos) << misspelt.remedy;
+  EXPECT_GT(misspelt.place.line, 20U);
+  std::string split = kPatients;
+  split.replace(split.find("label ="), 0, "test_fraction = 0.2\n");
+  EXPECT_NE(finding_in(split).remedy.find("training file"), std::string::npos);
+  std::string row = kPatients;
+  row.replace(row.find("\"person\""), 8, "\"row\"");
+  EXPECT_EQ(finding_in(row).code, "key_not_used");
+}
+
+TEST(DatasetFile, NeverFailsOnDamagedText) {
+  const std::string text = kPatients;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const DatasetText read = read_dataset(text.substr(0, at));
+    EXPECT_TRUE(read.description.has_value() || has_errors(read.findings)) << at;
+  }
+}
+
+constexpr const char* kTraining = R"(name = "risk"
+
+[data]
+dataset = "shared/patients.toml"
+test_fraction = 0.2
+
+[model]
+kind = "logistic"
+
+[training]
+target_epsilon = 1
+batch_size = 100
+epochs = 2
+clip_norm = 1.0
+learning_rate = 0.1
+)";
+
+Result<std::string> named(const std::string& path) {
+  if (path == "shared/patients.toml") return std::string(kPatients);
+  return io_error("there is no file " + path);
+}
+
+TEST(TrainingFile, MayNameItsDataset) {
+  const TrainingText read = read_training(kTraining, named);
+  ASSERT_TRUE(read.training.has_value()) << all_messages(read.findings);
+  const Training& training = *read.training;
+  EXPECT_EQ(std::get<TextFile>(training.data.train).path, "shared/patients.csv.gz");
+  EXPECT_EQ(training.data.test_fraction, 0.2);
+  EXPECT_EQ(training.privacy.budget, "patients");
+  EXPECT_EQ(training.privacy.epsilon, Epsilon::of(3));
+  EXPECT_EQ(digest_of(description_of(training)), digest_of(*read_dataset(kPatients).description));
+}
+
+TEST(TrainingFile, CannotContradictItsDataset) {
+  std::string text = kTraining;
+  text.replace(text.find("test_fraction"), 0, "label = \"other\"\n");
+  TrainingText read = read_training(text, named);
+  EXPECT_FALSE(read.training.has_value());
+  ASSERT_FALSE(read.findings.empty());
+  EXPECT_EQ(read.findings.front().place.line, 5U);
+  read = read_training(std::string(kTraining) + "[budget]\nepsilon = 30\ndelta = 1e-6\n", named);
+  EXPECT_FALSE(read.training.has_value());
+  ASSERT_FALSE(read.findings.empty());
+  EXPECT_EQ(read.findings.front().place.line, 16U);
+}
+
+TEST(TrainingFile, SaysWhatIsWrongWithItsDataset) {
+  const auto first = [](const ReadNamedFile& files) {
+    const TrainingText read = read_training(kTraining, files);
+    EXPECT_FALSE(read.training.has_value());
+    return read.findings.empty() ? Finding{} : read.findings.front();
+  };
+  EXPECT_EQ(first({}).place.line, 4U);
+  EXPECT_NE(first([](const std::string&) -> Result<std::string> {
+              return io_error("no such file");
+            }).message.find("no such file"),
+            std::string::npos);
+  const Finding inside = first([](const std::string&) -> Result<std::string> { return std::string("name = 3\n"); });
+  EXPECT_NE(inside.message.find("'shared/patients.toml', line "), std::string::npos) << inside.message;
+}
+
+// What version 0.1 says in [data] and [budget] is a dataset too.
+TEST(TrainingFile, DescribesItsDatasetByItself) {
+  const TrainingText read = read_training(R"(name = "risk"
+[budget]
+name = "trial"
+epsilon = 3
+delta = 1e-6
+[data]
+format = "libsvm"
+train = "a9a"
+classes = ["-1", "1"]
+dimension = 123
+lower = 0
+upper = 1
+[model]
+kind = "logistic"
+[training]
+batch_size = 100
+epochs = 2
+clip_norm = 1.0
+learning_rate = 0.1
+)");
+  ASSERT_TRUE(read.training.has_value()) << all_messages(read.findings);
+  const DatasetDescription d = description_of(*read.training);
+  EXPECT_EQ(d.name, "trial");
+  EXPECT_EQ(std::get<TextFile>(d.files).path, "a9a");
+  EXPECT_EQ(d.budget->name, "trial");
+  EXPECT_EQ(d.budget->rule, Rule::kBasic);
+  EXPECT_EQ(d.unit, DatasetUnit{});
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,32 @@
+// The first two files for someone with a table: a dataset description and a training file, with blanks to fill in.
+//
+// Guarantee:     the texts depend on the outline and the names alone. A bound or a value stands in them only where the
+//                caller hands over what it read from a public file; everything else is a blank (blank.h), so that neither
+//                file can be used before a person has filled it in.
+// Thread safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/table/outline.h"
+
+namespace noisefloor {
+
+struct StarterNames {
+  std::string dataset;      // what people call the data
+  std::string table;        // the path of the CSV file, as the description has it
+  std::string description;  // the path of the description, as the training file has it
+};
+
+// `known` has one entry for each column, if the table is public.
+[[nodiscard]] std::string starter_description(const StarterNames& names, const CsvOutline& outline,
+                                              const std::optional<std::vector<PublicColumn>>& known);
+
+[[nodiscard]] std::string starter_training(const StarterNames& names);
+
+// A name for the dataset from the path of its table: "data/Visits 2024.csv.gz" gives "visits-2024".
+[[nodiscard]] std::string starter_name(const std::string& table);
+
+}  // namespace noisefloor

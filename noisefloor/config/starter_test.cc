@@ -1,0 +1,113 @@
+#include "noisefloor/config/starter.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "noisefloor/config/blank.h"
+#include "noisefloor/config/training.h"
+
+namespace noisefloor {
+namespace {
+
+const CsvOutline kVisits{{.separator = ';'},
+                         {{"age", ColumnType::kWhole},
+                          {"bad \"name\"\n", ColumnType::kText},
+                          {"nothing", ColumnType::kEmpty},
+                          {"weight", ColumnType::kNumber}}};
+
+const StarterNames kNames{"visits", "visits.csv", "visits.toml"};
+
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+std::size_t count(const std::string& text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++found;
+  return found;
+}
+
+TEST(Starter, ADescriptionHasABlankForEachBoundAndEachListOfValues) {
+  const std::string text = starter_description(kNames, kVisits, {});
+  EXPECT_TRUE(holds(text, "separator = \";\"")) << text;
+  EXPECT_EQ(count(text, "= \"FILL IN\""), 5U) << text;    // bounds of two columns, and the label
+  EXPECT_EQ(count(text, "= [\"FILL IN\"]"), 2U) << text;  // values of one, and the classes
+  EXPECT_FALSE(holds(text, "\"nothing\"")) << "an empty column is left out";
+  EXPECT_TRUE(holds(text, R"(name = "bad \"name\"\u000A")")) << text;
+}
+
+TEST(Starter, APublicTableFillsTheBlanks) {
+  const std::vector<PublicColumn> known{{18, 90, {}}, {0, 0, {"a", "b"}}, {}, {2.5, 2.5, {}}};
+  const std::string text = starter_description(kNames, kVisits, known);
+  EXPECT_EQ(count(text, kBlank), 2U) << "the label and its classes are left: " << text;
+  EXPECT_TRUE(holds(text, "lower = 18\nupper = 90\n")) << text;
+  EXPECT_TRUE(holds(text, "values = [\"a\", \"b\"]")) << text;
+  EXPECT_TRUE(holds(text, "lower = 2.5\nupper = 3.5\n")) << "a constant column gets room: " << text;
+  EXPECT_TRUE(holds(text, "public = true")) << text;
+}
+
+// Nobody can train with a starter file by accident: each blank is an error of its own, with its line.
+TEST(Starter, ABlankIsAnErrorWithItsLine) {
+  const TrainingText read = read_training(R"(name = "x"
+[budget]
+epsilon = 1.0
+delta = 1e-6
+[data]
+format = "csv"
+train = "x.csv"
+label = "FILL IN"
+classes = ["FILL IN"]
+[[data.column]]
+name = "age"
+lower = "FILL IN"
+upper = 90
+[model]
+kind = "logistic"
+[training]
+batch_size = 10
+epochs = 1
+clip_norm = 1.0
+learning_rate = 1.0
+)");
+  EXPECT_FALSE(read.training.has_value());
+  std::vector<std::uint32_t> lines;
+  for (const Finding& finding : read.findings) {
+    EXPECT_EQ(finding.code, "blank") << finding.message;
+    lines.push_back(finding.place.line);
+  }
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines, (std::vector<std::uint32_t>{8, 9, 12}));
+}
+
+// What init writes can be filled in and read: nothing but the blanks is missing.
+TEST(Starter, TheFilesAreCompleteOnceTheBlanksAreFilledIn) {
+  const CsvOutline outline{{}, {{"age", ColumnType::kWhole}, {"ward", ColumnType::kText}}};
+  std::string description = starter_description(kNames, outline, {});
+  const auto fill = [&](std::string_view blank, const std::string& with) {
+    const std::size_t at = description.find(blank);
+    ASSERT_NE(at, std::string::npos) << blank;
+    description.replace(at, blank.size(), with);
+  };
+  fill("label = \"FILL IN\"", "label = \"ill\"");
+  fill("classes = [\"FILL IN\"]", "classes = [\"no\", \"yes\"]");
+  fill("lower = \"FILL IN\"", "lower = 0");
+  fill("upper = \"FILL IN\"", "upper = 120");
+  fill("values = [\"FILL IN\"]", "values = [\"heart\", \"lung\"]");
+  const TrainingText read =
+      read_training(starter_training(kNames), [&](const std::string& path) -> Result<std::string> {
+        EXPECT_EQ(path, "visits.toml");
+        return description;
+      });
+  for (const Finding& finding : read.findings) ADD_FAILURE() << finding.place.line << ": " << finding.message;
+  ASSERT_TRUE(read.training.has_value());
+  EXPECT_EQ(read.training->privacy.budget, "visits");
+}
+
+TEST(Starter, NamesComeFromThePathOfTheTable) {
+  EXPECT_EQ(starter_name("data/Visits 2024.csv.gz"), "visits-2024");
+  EXPECT_EQ(starter_name("x.csv"), "x");
+  EXPECT_EQ(starter_name(".csv"), "data");
+  EXPECT_EQ(starter_name("__a__.csv"), "a");
+}
+
+}  // namespace
+}  // namespace noisefloor

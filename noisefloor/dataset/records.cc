@@ -1,0 +1,223 @@
+#include "noisefloor/dataset/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/table/byte_source.h"
+
+namespace noisefloor {
+namespace {
+
+constexpr std::size_t kMaxLine = std::size_t{16} << 20;
+// Whole numbers of so many digits have the same text as the double that they are.
+constexpr std::size_t kExactDigits = 15;
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// A whole number that is in its shortest form already, which most are.
+bool is_plain_count(std::string_view text) {
+  return text.size() <= kExactDigits && (text.front() != '0' || text.size() == 1) &&
+         std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// Calls `take` for each line that is not blank, without its end. Longer ones than kMaxLine come in pieces.
+Result<void> for_each_line(ByteSource source, const std::function<void(std::string_view)>& take) {
+  Window window(std::move(source));
+  std::size_t searched = 0;
+  const auto give = [&](std::string_view line) {
+    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (!trimmed(line).empty()) take(line);
+  };
+  while (true) {
+    const std::string_view text = window.text();
+    const std::size_t end = text.find('\n', searched);
+    if (end != std::string_view::npos) {
+      give(text.substr(0, end));
+      window.drop(end + 1);
+      searched = 0;
+      continue;
+    }
+    searched = text.size();
+    if (searched >= kMaxLine) {
+      give(text);
+      window.drop(searched);
+      searched = 0;
+    }
+    NF_TRY(const bool more, window.more());
+    if (more) continue;
+    give(window.text());
+    return success();
+  }
+}
+
+// Bytes of an IDX file after its header.
+class IdxBytes {
+ public:
+  static Result<IdxBytes> open(const std::string& path) {
+    NF_TRY(ByteSource source, ByteSource::open(path));
+    IdxBytes file(std::move(source));
+    std::array<char, 4> word{};
+    NF_TRY_VOID(file.fill(word));
+    const auto sizes = static_cast<unsigned char>(word[3]);
+    if (word[0] != 0 || word[1] != 0 || word[2] != 8 || sizes == 0 || sizes > 4) {
+      return error_at_byte(file.source_.name(), 0, "this is no IDX file of unsigned bytes with 1 to 4 sizes");
+    }
+    for (unsigned i = 0; i < sizes; ++i) {
+      NF_TRY_VOID(file.fill(word));
+      std::uint64_t size = 0;
+      for (const char byte : word) size = size << 8 | static_cast<unsigned char>(byte);
+      if (i == 0) {
+        file.count_ = size;
+      } else {
+        file.size_ *= size;
+      }
+      if (file.size_ > kMaxLine) return error_at_byte(file.source_.name(), 4, "an element is larger than 16 MB");
+    }
+    return file;
+  }
+
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  Result<void> fill(std::span<char> into) {
+    while (!into.empty()) {
+      NF_TRY(const std::size_t got, source_.read(into));
+      if (got == 0) return error_at_byte(source_.name(), offset_, "the file ends before what its header declares");
+      offset_ += got;
+      into = into.subspan(got);
+    }
+    return success();
+  }
+
+ private:
+  explicit IdxBytes(ByteSource source) : source_(std::move(source)) {}
+
+  ByteSource source_;
+  std::uint64_t offset_ = 0;
+  std::uint64_t count_ = 0;
+  std::size_t size_ = 1;
+};
+
+class Records {
+ public:
+  Records(RowSketcher& sketcher, const ExampleFiles& files, const std::string& folder)
+      : sketcher_(sketcher), files_(files), folder_(folder) {}
+
+  Result<void> read(const CsvTable& table) {
+    NF_TRY(ByteSource source, open_text());
+    NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table.format));
+    sketcher_.set_columns(reader.header());
+    std::vector<std::string> rooms(reader.header().size());
+    std::vector<std::string_view> cells(reader.header().size());
+    while (true) {
+      NF_TRY(const bool found, reader.next());
+      if (!found) return success();
+      for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = canonical_cell(reader.cells()[i], rooms[i]);
+      sketcher_.add_row(cells);
+    }
+  }
+
+  Result<void> read(const LibsvmOptions& /*options*/) {
+    NF_TRY(ByteSource source, open_text());
+    std::string record;
+    std::string room;
+    return for_each_line(std::move(source), [&](std::string_view line) {
+      record.clear();
+      line = trimmed(line.substr(0, line.find('#')));
+      while (!line.empty()) {
+        const std::size_t end = std::min(line.find_first_of(" \t"), line.size());
+        const std::string_view word = line.substr(0, end);
+        const std::size_t colon = word.find(':');
+        if (colon == std::string_view::npos) {
+          record += canonical_cell(word, room);
+        } else {
+          record.append(canonical_cell(word.substr(0, colon), room)).append(":");
+          record += canonical_cell(word.substr(colon + 1), room);
+        }
+        record += ' ';
+        line = trimmed(line.substr(end));
+      }
+      if (!record.empty()) sketcher_.add_record(record);
+    });
+  }
+
+  Result<void> read(const TextFormat& /*format*/) {
+    NF_TRY(ByteSource source, open_text());
+    return for_each_line(std::move(source), [&](std::string_view line) { sketcher_.add_record(line); });
+  }
+
+  Result<void> read(const IdxFormat& /*format*/) {
+    const auto& files = std::get<IdxFiles>(files_);
+    NF_TRY(IdxBytes images, IdxBytes::open(resolved(folder_, files.images)));
+    NF_TRY(IdxBytes labels, IdxBytes::open(resolved(folder_, files.labels)));
+    if (images.count() != labels.count() || labels.size() != 1) {
+      return input_data_error(fmt::format("{}: there must be one label for each image of {}", one_line(files.labels),
+                                          one_line(files.images)));
+    }
+    std::vector<char> record(images.size() + 1);
+    for (std::uint64_t i = 0; i < images.count(); ++i) {
+      NF_TRY_VOID(images.fill(std::span(record).first(images.size())));
+      NF_TRY_VOID(labels.fill(std::span(record).last(1)));
+      sketcher_.add_record({record.data(), record.size()});
+    }
+    return success();
+  }
+
+ private:
+  Result<ByteSource> open_text() const { return ByteSource::open(resolved(folder_, std::get<TextFile>(files_).path)); }
+
+  RowSketcher& sketcher_;
+  const ExampleFiles& files_;
+  const std::string& folder_;
+};
+
+}  // namespace
+
+std::string resolved(const std::string& folder, const std::string& path) {
+  return (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+std::string_view canonical_cell(std::string_view cell, std::string& room) {
+  const std::string_view text = trimmed(cell);
+  if (text.empty() || is_plain_count(text)) return text;
+  const bool may_be_number =
+      is_digit(text.front()) || text.front() == '-' || text.front() == '+' || text.front() == '.';
+  if (!may_be_number) return text;
+  // Longer whole numbers are names of things: as doubles, different ones could become the same.
+  if (text.size() > kExactDigits && std::all_of(text.begin(), text.end(), is_digit)) return text;
+  const std::optional<double> number = parse_decimal(text);
+  if (!number || !std::isfinite(*number)) return text;
+  room.clear();
+  fmt::format_to(std::back_inserter(room), "{}", *number == 0 ? 0.0 : *number);
+  return room;
+}
+
+Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& description, const std::string& folder) {
+  const bool fits =
+      std::holds_alternative<IdxFormat>(description.format) == std::holds_alternative<IdxFiles>(description.files);
+  if (!fits)
+    return invalid_argument("the files of a dataset are images with labels for the format idx, and one file otherwise");
+  RowSketcher sketcher(key);
+  Records records(sketcher, description.files, folder);
+  NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));
+  RowSketch sketch = std::move(sketcher).finish();
+  if (sketch.rows == 0)
+    return input_data_error(fmt::format("the dataset '{}' holds no records", one_line(description.name)));
+  return sketch;
+}
+
+}  // namespace noisefloor

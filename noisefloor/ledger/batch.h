@@ -1,0 +1,87 @@
+// What the writers of one transaction do to the ledger. Internal to ledger/.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "noisefloor/ledger/ledger.h"
+
+namespace noisefloor {
+
+// What the writers of one transaction add to the ledger.
+class Ledger::Batch {
+ public:
+  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time)
+      : ledger_(ledger), transaction_(transaction), time_(time) {}
+
+  [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
+  [[nodiscard]] bool is_empty() const { return staged_.empty(); }
+
+  // The entry's sequence, or the rule that it breaks.
+  [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
+    const Entry entry{state().next_sequence(), time_, std::move(body)};
+    NF_TRY_VOID(ledger_.state_.apply(entry));
+    std::string text = to_json(entry);
+    ledger_.hash_ = chain_hash(ledger_.hash_, text);
+    staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
+    return entry.sequence;
+  }
+  void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace(reservation, answer); }
+  void keep_sketch(std::uint64_t entry, std::string sealed) { sketches_.emplace(entry, std::move(sealed)); }
+
+  // What was released for a reservation, by the entry that committed it: in this transaction or before.
+  [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
+    const bool staged = !staged_.empty() && commit_sequence >= staged_.front().sequence;
+    NF_TRY(const std::optional<StoredEntry> stored,
+           staged ? std::optional(staged_[commit_sequence - staged_.front().sequence])
+                  : transaction_.entry(commit_sequence));
+    if (stored) {
+      NF_TRY(const Entry entry, parse_entry(stored->text));
+      if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) return commit->release;
+    }
+    return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
+  }
+  [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
+    if (const auto place = answers_.find(reservation); place != answers_.end()) return std::optional(place->second);
+    return transaction_.answer(reservation);
+  }
+
+  // The sealed sketch of an entry, of this transaction or before, with the digest that its entry has.
+  [[nodiscard]] Result<std::string> sketch(const LedgerState::Dataset::Content& content) {
+    const auto place = sketches_.find(content.entry);
+    NF_TRY(std::optional<std::string> sealed,
+           place != sketches_.end() ? std::optional(place->second) : transaction_.sketch(content.entry));
+    if (sealed && blake2b(*sealed) == content.sketch) return *std::move(sealed);
+    return verification_failed(fmt::format("what entry {} keeps of a dataset's rows {}: restore the ledger from a copy",
+                                           content.entry, sealed ? "was altered" : "is gone"));
+  }
+
+  // Writes everything and makes it durable.
+  [[nodiscard]] Result<Head> commit() {
+    for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
+    for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
+    for (const auto& [entry, sealed] : sketches_) NF_TRY_VOID(transaction_.keep_sketch(entry, sealed));
+    const Head head = sign_head(*ledger_.key_, state().genesis().ledger, state().epoch(), staged_.back().sequence,
+                                staged_.back().hash);
+    NF_TRY_VOID(transaction_.set_head(head));
+    NF_TRY_VOID(transaction_.commit());
+    return head;
+  }
+
+ private:
+  Ledger& ledger_;
+  LedgerTransaction& transaction_;
+  TimeMs time_;
+  std::vector<StoredEntry> staged_;
+  std::map<std::uint64_t, std::string> answers_;
+  std::map<std::uint64_t, std::string> sketches_;
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,255 @@
+#include "noisefloor/ledger/row_sketch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/crypto/hkdf.h"
+
+namespace noisefloor {
+namespace {
+
+// Fewer rows than this decide nothing but by the whole fingerprint.
+constexpr std::size_t kLeastRows = 16;
+// A copy has at least this share of the rows of the smaller dataset, beyond chance.
+constexpr double kSharedPart = 0.2;
+// Standard deviations of what chance explains.
+constexpr double kChance = 4;
+// A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two.
+constexpr double kSharedColumns = 0.75;
+
+constexpr std::string_view kMagic = "nfrows1\n";
+constexpr std::size_t kHeaderBytes = kMagic.size() + 8 + kDigestBytes + 1 + 4 + 4;
+constexpr std::size_t kRowBytes = 9;
+constexpr std::size_t kSketchBytes = kHeaderBytes + kSketchRows * kRowBytes + kSketchColumns * sizeof(ShortHash);
+
+Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
+
+template <std::size_t N>
+Secret<N> part_of(const Secret32& key, std::string_view use) {
+  return derive<N>(key.bytes(), bytes_of("noisefloor row sketch v1"), bytes_of(use));
+}
+
+Uint128 wide(const ShortHash& hash) {
+  Uint128 value = 0;
+  for (std::size_t i = hash.size(); i-- > 0;) value = value << 8 | hash[i];
+  return value;
+}
+
+ShortHash narrow(Uint128 value) {
+  ShortHash bytes;
+  for (std::uint8_t& byte : bytes) {
+    byte = static_cast<std::uint8_t>(value);
+    value >>= 8;
+  }
+  return bytes;
+}
+
+std::string_view text_of(const ShortHash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+// A column's name as another export of the same table might spell it, too.
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    const bool kept = letter || (c >= '0' && c <= '9') || static_cast<unsigned char>(c) >= 0x80;
+    if (kept) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return plain;
+}
+
+}  // namespace
+
+RowSketcher::RowSketcher(const Secret32& key, std::size_t sample)
+    : record_key_(part_of<16>(key, "records")),
+      cell_key_(part_of<16>(key, "cells")),
+      fingerprint_key_(part_of<32>(key, "fingerprints")),
+      size_(sample) {
+  NF_CHECK(sample > 0 && sample <= kSketchRows, "a sample holds 1 to kSketchRows rows");
+  counts_.reserve(2 * sample);
+}
+
+void RowSketcher::add(const ShortHash& hash) {
+  ++rows_;
+  sum_ += wide(hash);
+  std::uint64_t place = 0;
+  std::memcpy(&place, hash.data(), sizeof place);
+  if (counts_.size() == size_ && place > highest_.top()) {
+    evicted_ = true;
+    return;
+  }
+  const auto [found, is_new] = counts_.try_emplace(place, std::uint8_t{0});
+  if (found->second < UINT8_MAX) ++found->second;
+  if (!is_new) return;
+  highest_.push(place);
+  if (counts_.size() <= size_) return;
+  counts_.erase(highest_.top());
+  highest_.pop();
+  evicted_ = true;
+}
+
+void RowSketcher::add_record(std::string_view record) { add(short_hash(record_key_, record)); }
+
+void RowSketcher::set_columns(std::span<const std::string> names) {
+  NF_CHECK(rows_ == 0 && columns_.empty(), "columns are stated once, before the first row");
+  for (const std::string& name : names) {
+    columns_.push_back({wide(short_hash(record_key_, "column " + plain_name(name))) | 1});
+  }
+}
+
+// A row is Σ name · value modulo 2¹²⁸ over the keyed hashes of its cells, and then hashed: without that last step, rows that
+// exchange their cells of one column would leave the sum of all rows as it was.
+void RowSketcher::add_row(std::span<const std::string_view> cells) {
+  NF_CHECK(cells.size() == columns_.size(), "a row has a cell for each column");
+  Wide row = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    Column& column = columns_[i];
+    const Wide value = wide(short_hash(cell_key_, cells[i]));
+    row += column.name * value;
+    column.sum += value;
+    if (column.values.size() < kColumnValues &&
+        std::find(column.values.begin(), column.values.end(), value) == column.values.end()) {
+      column.values.push_back(value);
+    }
+  }
+  add(short_hash(record_key_, text_of(narrow(row))));
+}
+
+RowSketch RowSketcher::finish() && {
+  RowSketch sketch;
+  sketch.rows = rows_;
+  sketch.whole = !evicted_;
+  std::string all(reinterpret_cast<const char*>(fingerprint_key_.bytes().data()), fingerprint_key_.bytes().size());
+  all += text_of(narrow(sum_));
+  all += text_of(narrow(rows_));
+  sketch.fingerprint = blake2b(all);
+  wipe({reinterpret_cast<std::uint8_t*>(all.data()), all.size()});
+  for (const auto& [hash, count] : counts_) sketch.sample.push_back({hash, count});
+  std::sort(sketch.sample.begin(), sketch.sample.end(),
+            [](const SampledRow& a, const SampledRow& b) { return a.hash < b.hash; });
+  for (const Column& column : columns_) {
+    if (column.values.size() == kColumnValues) sketch.columns.push_back(narrow(column.sum));
+  }
+  std::sort(sketch.columns.begin(), sketch.columns.end());
+  if (sketch.columns.size() > kSketchColumns) sketch.columns.resize(kSketchColumns);
+  return sketch;
+}
+
+double Similarity::share() const {
+  if (same) return 1;
+  const std::size_t judged = std::min(first, second);
+  if (judged < kLeastRows) return 0;
+  const double beyond = static_cast<double>(both) - by_chance - kChance * std::sqrt(by_chance + 1);
+  return std::max(0.0, beyond / static_cast<double>(judged));
+}
+
+bool Similarity::is_shared() const {
+  const bool columns_alike =
+      common_columns >= 2 && static_cast<double>(common_columns) >= kSharedColumns * static_cast<double>(columns);
+  return same || columns_alike || share() >= kSharedPart;
+}
+
+Similarity compare(const RowSketch& a, const RowSketch& b) {
+  Similarity result;
+  result.same = a.fingerprint == b.fingerprint;
+  result.columns = std::min(a.columns.size(), b.columns.size());
+  std::vector<ShortHash> common;
+  std::set_intersection(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+                        std::back_inserter(common));
+  result.common_columns = common.size();
+  // Up to here both samples hold every row that there is.
+  const auto last = [](const RowSketch& s) { return s.whole ? UINT64_MAX : s.sample.back().hash; };
+  const std::uint64_t limit = std::min(last(a), last(b));
+  std::size_t twice = 0;  // in one of them, and not in the other
+  const auto alone = [&](const SampledRow& row, std::size_t& once) {
+    if (row.count == 1) ++once;
+    if (row.count == 2) ++twice;
+  };
+  auto in_a = a.sample.begin();
+  auto in_b = b.sample.begin();
+  while (true) {
+    const bool more_a = in_a != a.sample.end() && in_a->hash <= limit;
+    const bool more_b = in_b != b.sample.end() && in_b->hash <= limit;
+    if (!more_a && !more_b) break;
+    if (more_a && (!more_b || in_a->hash < in_b->hash)) {
+      alone(*in_a++, result.first);
+    } else if (more_b && (!more_a || in_b->hash < in_a->hash)) {
+      alone(*in_b++, result.second);
+    } else {
+      if (in_a->count == 1) ++result.first;
+      if (in_b->count == 1) ++result.second;
+      if (in_a->count == 1 && in_b->count == 1) ++result.both;
+      ++in_a;
+      ++in_b;
+    }
+  }
+  // If both were drawn from one population without a common record, a row that occurs twice among all of them has its two
+  // in different datasets with the odds 2·p·q to p² + q².
+  const double all = static_cast<double>(a.rows) + static_cast<double>(b.rows);
+  if (all > 0) {
+    const double p = static_cast<double>(a.rows) / all;
+    const double q = 1 - p;
+    result.by_chance = static_cast<double>(twice) * 2 * p * q / (p * p + q * q);
+  }
+  return result;
+}
+
+std::string to_bytes(const RowSketch& sketch) {
+  NF_CHECK(sketch.sample.size() <= kSketchRows && sketch.columns.size() <= kSketchColumns,
+           "a sketch is of bounded size");
+  std::string out(kMagic);
+  out.reserve(kSketchBytes);
+  const auto number = [&](std::uint64_t value, std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) out += static_cast<char>(value >> (8 * i));
+  };
+  number(sketch.rows, 8);
+  out.append(sketch.fingerprint.begin(), sketch.fingerprint.end());
+  number(sketch.whole ? 1 : 0, 1);
+  number(sketch.sample.size(), 4);
+  number(sketch.columns.size(), 4);
+  for (const SampledRow& row : sketch.sample) {
+    number(row.hash, 8);
+    number(row.count, 1);
+  }
+  for (const ShortHash& column : sketch.columns) out += text_of(column);
+  out.resize(kSketchBytes, '\0');
+  return out;
+}
+
+std::optional<RowSketch> parse_sketch(std::string_view bytes) {
+  if (bytes.size() != kSketchBytes || !bytes.starts_with(kMagic)) return std::nullopt;
+  std::string_view rest = bytes.substr(kMagic.size());
+  const auto number = [&](std::size_t size) {
+    std::uint64_t value = 0;
+    for (std::size_t i = size; i-- > 0;) value = value << 8 | static_cast<unsigned char>(rest[i]);
+    rest.remove_prefix(size);
+    return value;
+  };
+  RowSketch sketch;
+  sketch.rows = number(8);
+  std::copy_n(rest.begin(), kDigestBytes, sketch.fingerprint.begin());
+  rest.remove_prefix(kDigestBytes);
+  sketch.whole = number(1) == 1;
+  const std::uint64_t rows = number(4);
+  const std::uint64_t columns = number(4);
+  if (rows > kSketchRows || columns > kSketchColumns || (!sketch.whole && rows == 0)) return std::nullopt;
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    const std::uint64_t hash = number(8);
+    sketch.sample.push_back({hash, static_cast<std::uint8_t>(number(1))});
+  }
+  for (std::uint64_t i = 0; i < columns; ++i) {
+    ShortHash column;
+    std::copy_n(rest.begin(), column.size(), column.begin());
+    rest.remove_prefix(column.size());
+    sketch.columns.push_back(column);
+  }
+  const auto ordered = [](const SampledRow& a, const SampledRow& b) { return a.hash >= b.hash; };
+  const bool sorted = std::adjacent_find(sketch.sample.begin(), sketch.sample.end(), ordered) == sketch.sample.end() &&
+                      std::is_sorted(sketch.columns.begin(), sketch.columns.end());
+  if (!sorted || to_bytes(sketch) != bytes) return std::nullopt;
+  return sketch;
+}
+
+}  // namespace noisefloor

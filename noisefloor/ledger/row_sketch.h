@@ -1,0 +1,117 @@
+// What the ledger remembers of the rows of a dataset, so that it knows them again under another name.
+//
+// A sketch holds a fingerprint of all rows, whatever their order; a sample of rows by their keyed hashes (bottom-k: the k
+// lowest ones, each with how often it occurs); and, for a table, a fingerprint of every column. It takes one pass, and
+// memory that does not grow with the rows.
+//
+// Guarantee:     (1) Equal rows in any order have equal fingerprints; other rows have another one but with probability
+//                2⁻¹²⁸. (2) A row in the sample has its exact count, because a hash below the final threshold is never
+//                evicted. Whether a row is sampled depends on its content and the key alone, so that the samples of two
+//                datasets can be compared. (3) To someone without the key a sketch's hashes look random. Its counts do
+//                not: whoever keeps a sketch seals it (ledger.h does).
+// Requires:      a key that is kept secret, and the same one for sketches that are to be compared.
+// Thread safety: pure functions; a sketcher is used by one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <queue>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "noisefloor/base/wide_int.h"
+#include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/secret.h"
+#include "noisefloor/crypto/short_hash.h"
+
+namespace noisefloor {
+
+// Distinct rows that a sample holds: docs/formats/dataset.md has what this number was measured to find.
+inline constexpr std::size_t kSketchRows = 8192;
+inline constexpr std::size_t kSketchColumns = 256;
+
+struct SampledRow {
+  std::uint64_t hash;
+  std::uint8_t count;  // 255: as many or more
+  friend bool operator==(const SampledRow&, const SampledRow&) = default;
+};
+
+struct RowSketch {
+  std::uint64_t rows = 0;
+  Digest fingerprint{};
+  bool whole = true;               // no distinct row was left out of the sample
+  std::vector<SampledRow> sample;  // by increasing hash
+  std::vector<ShortHash> columns;  // increasing; of columns with at least kColumnValues different values
+  friend bool operator==(const RowSketch&, const RowSketch&) = default;
+};
+
+// Columns with fewer different values could be equal by chance.
+inline constexpr std::size_t kColumnValues = 8;
+
+class RowSketcher {
+ public:
+  explicit RowSketcher(const Secret32& key, std::size_t sample = kSketchRows);
+
+  // One record as it stands.
+  void add_record(std::string_view record);
+  // One row of a table whose columns have these names. The names count with their letters and digits only, and in any
+  // order; they are stated once, before the first row.
+  void set_columns(std::span<const std::string> names);
+  // Requires as many cells as columns.
+  void add_row(std::span<const std::string_view> cells);
+
+  [[nodiscard]] RowSketch finish() &&;
+
+ private:
+  using Wide = Uint128;
+  struct Column {
+    Wide name;  // odd
+    Wide sum = 0;
+    std::vector<Wide> values = {};  // the first different ones
+  };
+
+  void add(const ShortHash& hash);
+
+  ShortKey record_key_;
+  ShortKey cell_key_;
+  Secret32 fingerprint_key_;
+  std::size_t size_;
+  std::uint64_t rows_ = 0;
+  Wide sum_ = 0;
+  std::vector<Column> columns_;
+  bool evicted_ = false;
+  std::priority_queue<std::uint64_t> highest_;
+  std::unordered_map<std::uint64_t, std::uint8_t> counts_;
+};
+
+// How alike two datasets are, from their sketches.
+struct Similarity {
+  bool same = false;  // the same rows
+  // Rows that occur once in their dataset, among those that both samples can judge: in the first, in the second, in both.
+  std::size_t first = 0;
+  std::size_t second = 0;
+  std::size_t both = 0;
+  // How many of those in both two samples without a common record would have: rows of few possible values coincide.
+  double by_chance = 0;
+  // Columns with equal content, of the table that has fewer.
+  std::size_t columns = 0;
+  std::size_t common_columns = 0;
+
+  // The share of the smaller dataset that is in the other one, beyond chance, in [0, 1]; 0 if too few rows can be judged.
+  [[nodiscard]] double share() const;
+  // Whether they hold the same records, as far as a budget is concerned.
+  [[nodiscard]] bool is_shared() const;
+};
+
+[[nodiscard]] Similarity compare(const RowSketch& a, const RowSketch& b);
+
+// Always of the same length, so that it does not show the number of rows.
+[[nodiscard]] std::string to_bytes(const RowSketch& sketch);
+// Nothing if to_bytes() would not have written it.
+[[nodiscard]] std::optional<RowSketch> parse_sketch(std::string_view bytes);
+
+}  // namespace noisefloor

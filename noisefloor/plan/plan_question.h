@@ -1,0 +1,103 @@
+// The question of Proactive DP: so many rows and epochs, this (ε, δ) or this noise. Which noise, batch and rounds?
+// The closed form of the paper answers beside the exact plan.
+//
+// Guarantee:     the exact plan's certified ε is at most the target. A closed form is shown only if the accountant
+//                confirms it, but for GammaMode::kPaper, which is for comparison with printed tables and whose
+//                certified ε says what it is.
+// Policy:        what is given is kept; what is free is chosen as follows.
+//                  sizes and noise    they are checked as they are
+//                  sizes              the least noise
+//                  batch and noise    the most rounds
+//                  batch, or rounds   the least noise
+//                  noise              the fewest rounds
+//                  nothing            the noise of the closed form and the fewest rounds; where that is too little
+//                                     noise, a batch of a hundredth of the rows and the least noise
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/numerics/interval.h"
+#include "noisefloor/plan/closed_form.h"
+#include "noisefloor/plan/exact.h"
+#include "noisefloor/plan/sample_sizes.h"
+
+namespace noisefloor {
+
+struct PlanQuestion {
+  Rows rows;
+  double epochs;  // of sizes, if they are given
+  Delta delta;
+  std::optional<Epsilon> epsilon = {};  // one of these two, or both
+  std::optional<NoiseMultiplier> noise = {};
+  std::optional<Rows> batch = {};  // at most one of these three
+  std::optional<Steps> rounds = {};
+  std::optional<SampleSizes> sizes = {};
+  double growth = 0;  // batches grow with this power of the round, from 0 to 16
+  Draw draw = Draw::kPoisson;
+  GammaMode mode = GammaMode::kRoot;
+
+  // add-remove, but for batches of fixed size.
+  [[nodiscard]] Adjacency adjacency() const;
+  // Whether the batches are given, rather than looked for.
+  [[nodiscard]] bool batches_given() const { return batch || rounds || sizes; }
+};
+
+// "100x50,200x20": 50 rounds of 100, then 20 of 200.
+[[nodiscard]] Result<SampleSizes> parse_sample_sizes(std::string_view text);
+
+// What the theorems of the paper say of a setting.
+struct TheoremVerdicts {
+  ProactiveSetting setting;
+  std::vector<Condition> theorem_3_1;
+  std::vector<Condition> theorem_b4;
+  std::vector<Condition> theorem_b2;
+};
+
+struct ClosedFormAnswer {
+  ClosedFormPlan plan;
+  Interval epsilon;  // what the accountant says of it
+  TheoremVerdicts verdicts;
+};
+
+// How far the data go at the target, by samples of one row.
+struct PlanCapacity {
+  std::optional<double> closed_form_epochs;
+  double exact_epochs;
+  std::uint64_t trainings;  // that the exact epochs are enough for
+};
+
+struct PlanAnswer {
+  Epsilon target;                               // as asked, or what follows from the noise
+  std::optional<ClosedFormAnswer> closed_form;  // or why there is none:
+  std::string no_closed_form;
+  ExactPlan exact;
+  std::string how;                       // what was free in the exact plan, in words
+  std::optional<ExactPlan> same_batch;   // the exact plan with the batches of the closed form
+  std::optional<TheoremVerdicts> given;  // what the theorems say of batches that were given
+  std::optional<PlanCapacity> capacity;
+
+  // How many times the rounds or the noise the closed form takes. Require closed_form and same_batch.
+  [[nodiscard]] double rounds_ratio() const;
+  [[nodiscard]] double noise_ratio() const;
+};
+
+// kInvalidArgument if the numbers contradict each other, or nothing keeps the target, with what would.
+[[nodiscard]] Result<PlanAnswer> answer_plan(const PlanQuestion& question);
+
+// The least noise for batches from one row to all, for a quarter of the epochs, for all, and for four times as many.
+struct TradeOff {
+  double epochs;
+  std::vector<ExactPlan> plans;
+};
+[[nodiscard]] Result<std::vector<TradeOff>> plan_trade_offs(const PlanQuestion& question, Epsilon target,
+                                                            std::size_t points);
+
+}  // namespace noisefloor

@@ -1,0 +1,74 @@
+#include "noisefloor/release/answer_road.h"
+
+#include <utility>
+
+#include "noisefloor/release/document.h"
+
+namespace noisefloor {
+namespace {
+
+// Version 0.1 described a question by less than is written today. A key that it used keeps its meaning: the ledger knows the
+// request by its words of then.
+Result<void> use_former_words(ReserveRequest& spend, const Question& question, Ledger& ledger) {
+  if (question.former_configuration.empty()) return success();
+  bool known = false;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    known = state.find_key(spend.budget, spend.key).has_value();
+    return success();
+  }));
+  if (!known) return success();
+  ReserveRequest former = spend;
+  former.note.configuration = question.former_configuration;
+  // The key is taken, so that this reserves nothing: it tells whether these are the words it was taken with.
+  const Result<Reservation> found = ledger.reserve(former);
+  const bool same_words = found.has_value() || found.error().code == ErrorCode::kBudgetExhausted;
+  if (same_words) {
+    spend = std::move(former);
+  } else if (found.error().code != ErrorCode::kInvalidArgument) {
+    return found.error();
+  }
+  return success();
+}
+
+Result<Draft> draft_of(const AnswerRequest& request, const Question& question, const std::string& configuration) {
+  NF_TRY(SecureRandom random, SecureRandom::create());
+  NF_TRY(const Answer answer, answer_of(question, request.provenance, random));
+  NF_TRY_VOID(check_answer(answer));
+  return document_draft(ReleaseKind::kAnswer, request.key, to_json(answer), answer.statement, answer.delta,
+                        configuration, answer.data, answer.program_version);
+}
+
+}  // namespace
+
+ReserveRequest spend_of(const AnswerRequest& request, const Question& question) {
+  ReserveRequest spend{request.budget, request.key, question.statement};
+  if (question.delta.value() > 0) spend.delta = question.delta;
+  spend.item = request.item;
+  spend.note = {request.key, "answer", {question.mechanism}, question.configuration};
+  return spend;
+}
+
+Result<ReleasedAnswer> release_answer(const AnswerRequest& request, const Question& question, Ledger& ledger,
+                                      Outlet& outlet) {
+  NF_TRY_VOID(rehearse(question, request.provenance));
+  ReleaseRequest release{spend_of(request, question)};
+  release.in_ledger = true;
+  NF_TRY_VOID(use_former_words(release.spend, question, ledger));
+  const std::string configuration = release.spend.note.configuration;
+  const auto run = [&](const CertifiedSpend&) { return draft_of(request, question, configuration); };
+  NF_TRY(Released released, release_by(release, ledger, outlet, run));
+  NF_TRY(std::optional<Answer> answer, read_answer(released.release));
+  return ReleasedAnswer{std::move(answer), std::move(released.release), released.again};
+}
+
+Result<std::optional<Answer>> read_answer(const Sealed& release) {
+  NF_TRY(const std::optional<Document> document, read_document(release.bytes));
+  if (!document || !is_typed_answer(document->content)) return std::optional<Answer>{};
+  NF_TRY(Answer answer, parse_answer(document->content));
+  if (answer.statement != release.certificate.statement || answer.delta != release.certificate.delta) {
+    return verification_failed("the answer states something else than its certificate");
+  }
+  return std::optional<Answer>(std::move(answer));
+}
+
+}  // namespace noisefloor

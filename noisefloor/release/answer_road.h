@@ -1,0 +1,50 @@
+// Answers on the road of all releases (road.h): authorise, reserve, run, seal, keep, commit, publish.
+//
+//   NF_TRY(const Question question, laplace_question(...));                                     // statistics/
+//   LedgerOutlet outlet;
+//   NF_TRY(const ReleasedAnswer made, release_answer({"trial", "mean-age", {"1.0"}}, question, *ledger, outlet));
+//
+// Guarantee:     as the road's. Beyond that: (1) What is wrong with a question is found by a rehearsal, before anything is spent.
+//                (2) The answer states exactly what was reserved, compared as values; any other is not given out, and counts as
+//                spent. (3) The ledger keeps the bytes: the same key gets the same bytes, from any outlet, also those that
+//                version 0.1 wrote; the same key with another question is refused. (4) The certified document is made from the
+//                Answer alone.
+// Thread safety: as the ledger's.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/release/answer.h"
+#include "noisefloor/release/outlet.h"
+#include "noisefloor/release/question.h"
+#include "noisefloor/release/road.h"
+
+namespace noisefloor {
+
+struct AnswerRequest {
+  std::string budget;
+  std::string key;  // of this question in the ledger
+  Provenance provenance;
+  std::string item = {};  // of a plan
+};
+
+struct ReleasedAnswer {
+  std::optional<Answer> answer;  // nothing if version 0.1 wrote the document: its bytes are in `release`
+  Sealed release;
+  bool again = false;  // made before, under the same key: nothing was run and nothing spent
+};
+
+[[nodiscard]] Result<ReleasedAnswer> release_answer(const AnswerRequest& request, const Question& question,
+                                                    Ledger& ledger, Outlet& outlet);
+
+// What the ledger is asked for.
+[[nodiscard]] ReserveRequest spend_of(const AnswerRequest& request, const Question& question);
+
+// The answer of a sealed document, which is to be verified first (verify_release); nothing if version 0.1 wrote it.
+// kVerificationFailed if it states something else than its certificate.
+[[nodiscard]] Result<std::optional<Answer>> read_answer(const Sealed& release);
+
+}  // namespace noisefloor

@@ -1,0 +1,74 @@
+// The notes that a run leaves beside its model, and a sweep beside its runs. They are for people, and nobody has signed them.
+//
+// Guarantee:     what was read is what the files say. A note that is missing leaves its field empty; one that is damaged is an
+//                error that names the file and the line, but for a last line that was cut off.
+// Thread safety: plain data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+
+namespace noisefloor {
+
+// The notes of a run's folder, and of a sweep's.
+inline constexpr const char* kRunName = "run.json";                    // what the training reported, and its command
+inline constexpr const char* kUtilityGraphName = "utility-graph.csv";  // of the plan that it followed
+inline constexpr const char* kSweepName = "sweep.csv";
+inline constexpr const char* kReportName = "report.html";
+
+// How the training stood after some steps; what a line of metrics.jsonl lacks is missing here.
+struct MetricsLine {
+  double step = 0;
+  std::optional<double> epsilon;
+  std::optional<double> clip_norm;
+  std::optional<double> loss;
+  std::optional<double> accuracy;
+};
+
+struct UtilityLine {
+  std::string clip_norm;
+  double noise_multiplier;
+  double lowest;
+  double highest;
+};
+
+// The quality of the finished model on public data, as run.json has it.
+struct NotedQuality {
+  std::string data;  // "test" or "validation"
+  std::optional<std::uint64_t> examples;
+  std::optional<double> loss;
+  std::optional<double> accuracy;
+  std::optional<double> majority_accuracy;
+  std::optional<double> auc;
+  std::optional<double> rmse;
+  std::optional<double> mean_rmse;
+  std::optional<double> perplexity;
+};
+
+struct FolderNotes {
+  std::vector<MetricsLine> metrics;
+  std::string watched;  // the data that loss and accuracy of the metrics were measured on: "validation", "test" or ""
+  std::vector<UtilityLine> utility;
+  std::vector<NotedQuality> quality;
+  std::string command;  // how it was trained
+};
+
+[[nodiscard]] Result<FolderNotes> read_folder_notes(const std::string& folder);
+
+// A line of a sweep's table.
+struct SweepLine {
+  std::string epsilon;                  // that was asked for, "inf" for none: it names the run's folder
+  std::map<std::string, double> cells;  // the numbers of the line, by the names of their columns
+};
+[[nodiscard]] bool is_sweep_folder(const std::string& path);
+// At least one line; kInputData if it is no table of a sweep.
+[[nodiscard]] Result<std::vector<SweepLine>> read_sweep(const std::string& folder);
+// The folder inside the sweep's for this epsilon: "epsilon-3", "without-privacy".
+[[nodiscard]] std::string sweep_run_name(const std::string& epsilon);
+
+}  // namespace noisefloor

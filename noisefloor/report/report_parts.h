@@ -1,0 +1,45 @@
+// The parts that reports on runs and on sweeps are assembled from. Not for users: see assembled_report.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/privacy_types.h"
+#include "noisefloor/base/result.h"
+#include "noisefloor/event/dp_event.h"
+#include "noisefloor/numerics/interval.h"
+#include "noisefloor/report/assembled_report.h"
+#include "noisefloor/report/run_folder.h"
+
+namespace noisefloor::internal {
+
+// --- privacy_part.cc ---------------------------------------------------------------------------------------------------------
+
+[[nodiscard]] HtmlReport::Promise promise_of(const DpStatement& statement, Interval epsilon, Delta delta);
+
+// ε at other δ, the trade-off curve and the odds of tests for one record; whatever no accountant can say is left out.
+void add_privacy(HtmlReport& page, const DpStatement& statement, Delta delta);
+
+// --- budget_part.cc ----------------------------------------------------------------------------------------------------------
+
+// Asks the ledger about each verdict and shows how these uses stand in the budget. kVerificationFailed if it has not paid.
+[[nodiscard]] Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const LedgerToAsk& to_ask);
+
+// --- settings_part.cc --------------------------------------------------------------------------------------------------------
+
+// The tables of all that ε follows from.
+void add_settings(HtmlReport& page, const RunFolder& folder);
+
+// --- quality_part.cc ---------------------------------------------------------------------------------------------------------
+
+// Quality of the finished model, the curves of the training and the utility graph, from the notes.
+void add_quality(HtmlReport& page, const RunFolder& folder);
+
+// Says which of the above nobody has signed, if there is any.
+void add_unsigned_note(HtmlReport& page);
+
+// --- sweep_report.cc ---------------------------------------------------------------------------------------------------------
+
+[[nodiscard]] Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToAsk& to_ask);
+
+}  // namespace noisefloor::internal

@@ -1,0 +1,102 @@
+#include "noisefloor/report/run_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/toy_run.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+using testing::value_of;
+namespace fs = std::filesystem;
+
+class RunFolderTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::string> verified(const std::string& name) const {
+    std::vector<std::string> files;
+    for (const Verdict& verdict : value_of(verify_path(runs_.path(name)))) files.push_back(verdict.file);
+    return files;
+  }
+  void expect_refused(const std::string& name, ErrorCode code, const std::string& why) const {
+    expect_error(verify_path(runs_.path(name)), code, why);
+  }
+
+  testing::ToyRuns runs_;
+};
+
+TEST_F(RunFolderTest, AFolderIsItsModelAndItsNotes) {
+  (void)runs_.train("run");
+  runs_.write("run/metrics.jsonl", "{\"step\":5,\"epsilon\":0.5}\n");
+  for (const char* name : {"run", "run/model.safetensors"}) {
+    const RunFolder folder = value_of(read_run_folder(runs_.path(name)));
+    EXPECT_EQ(folder.verdict.file, runs_.path("run/model.safetensors"));
+    EXPECT_EQ(folder.notes.metrics.size(), 1U);
+    EXPECT_FALSE(folder.plan);
+  }
+  EXPECT_FALSE(value_of(read_run_folder(runs_.path("run/certificate.json"))).verdict.release.has_content);
+  // What lies beside a file with another name may be about something else.
+  fs::copy_file(runs_.path("run/model.safetensors"), runs_.path("run/mailed.safetensors"));
+  EXPECT_TRUE(value_of(read_run_folder(runs_.path("run/mailed.safetensors"))).notes.metrics.empty());
+}
+
+TEST_F(RunFolderTest, AFolderWithoutARunIsSaidToBeNone) {
+  fs::create_directory(runs_.path("empty"));
+  expect_error(read_run_folder(runs_.path("empty")), ErrorCode::kInputData, "no run's folder");
+  expect_refused("empty", ErrorCode::kInputData, "no run's folder");
+  expect_refused("nowhere", ErrorCode::kIo, "nowhere");
+}
+
+TEST_F(RunFolderTest, TheModelOfAFolderIsVerified) {
+  (void)runs_.train("run");
+  EXPECT_EQ(verified("run"), std::vector{runs_.path("run/model.safetensors")});
+  EXPECT_EQ(verified("run/certificate.json"), std::vector{runs_.path("run/certificate.json")});
+  // Notes are not signed: damaged ones are no reason to doubt the model.
+  runs_.write("run/metrics.jsonl", "nonsense\n");
+  EXPECT_EQ(verified("run").size(), 1U);
+  expect_error(read_run_folder(runs_.path("run")), ErrorCode::kInputData, "metrics.jsonl, line 1");
+  // A folder that was mailed without its model.
+  fs::remove(runs_.path("run/model.safetensors"));
+  EXPECT_EQ(verified("run"), std::vector{runs_.path("run/certificate.json")});
+}
+
+TEST_F(RunFolderTest, WhatIsSignedInAFolderAgrees) {
+  (void)runs_.train("run");
+  (void)runs_.train("other");
+  fs::copy_file(runs_.path("other/certificate.json"), runs_.path("run/certificate.json"),
+                fs::copy_options::overwrite_existing);
+  expect_refused("run", ErrorCode::kVerificationFailed, "not the certificate that the model holds");
+  expect_error(read_run_folder(runs_.path("run")), ErrorCode::kVerificationFailed, "not the certificate");
+  runs_.damage("other/model.safetensors");
+  expect_refused("other", ErrorCode::kVerificationFailed, runs_.path("other/model.safetensors"));
+  (void)runs_.train("third", 30.0);
+  runs_.write("third/plan.json", "{}");
+  expect_refused("third", ErrorCode::kInputData, "plan");
+}
+
+TEST_F(RunFolderTest, EveryModelOfASweepIsVerifiedInTheOrderOfItsTable) {
+  (void)runs_.train("sweep/epsilon-1");
+  (void)runs_.train("sweep/epsilon-0.5", 30.0);
+  (void)runs_.train("sweep/without-privacy", std::nullopt);
+  (void)runs_.train("sweep/by-hand", 40.0);
+  fs::create_directory(runs_.path("sweep/pictures"));
+  // Without the table, as a sweep leaves it that was stopped: by name.
+  EXPECT_EQ(verified("sweep"), (std::vector{runs_.path("sweep/by-hand/model.safetensors"),
+                                            runs_.path("sweep/epsilon-0.5/model.safetensors"),
+                                            runs_.path("sweep/epsilon-1/model.safetensors"),
+                                            runs_.path("sweep/without-privacy/model.safetensors")}));
+  runs_.write("sweep/sweep.csv", "epsilon,loss\n0.5,1\n1,1\ninf,1\n");
+  EXPECT_EQ(verified("sweep"),
+            (std::vector{
+                runs_.path("sweep/epsilon-0.5/model.safetensors"), runs_.path("sweep/epsilon-1/model.safetensors"),
+                runs_.path("sweep/without-privacy/model.safetensors"), runs_.path("sweep/by-hand/model.safetensors")}));
+  runs_.damage("sweep/epsilon-1/model.safetensors");
+  expect_refused("sweep", ErrorCode::kVerificationFailed, "sweep/epsilon-1/model.safetensors: what it holds");
+  fs::remove_all(runs_.path("sweep/epsilon-1"));
+  expect_refused("sweep", ErrorCode::kInputData, "epsilon-1");
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,76 @@
+#include "noisefloor/report/verdict.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "noisefloor/base/check.h"
+#include "noisefloor/base/file.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/report/html.h"
+#include "noisefloor/training/model_release.h"
+
+namespace noisefloor {
+namespace {
+
+bool is_add_remove(const Certificate& certificate) { return certificate.statement.adjacency == Adjacency::kAddRemove; }
+
+}  // namespace
+
+bool Verdict::is_private() const { return std::isfinite(certificate().epsilon.upper); }
+
+Result<Verdict> verify_file(const std::string& path) {
+  NF_TRY(const std::string bytes, read_file(path, kMaxReleaseBytes));
+  NF_TRY(VerifiedRelease release, verify_any_release(bytes));
+  Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}};
+  if (!verdict.certificate().spend) verdict.payment = Payment::kNotCharged;
+  // The fields that readers show and nothing is computed from; their types were checked with the certificate.
+  const nlohmann::json json = nlohmann::json::parse(verdict.release.certificate_text, nullptr, false);
+  NF_CHECK(json.is_object(), "a certificate that verifies is a JSON object");
+  const auto accountant = json.find("accountant");
+  if (accountant != json.end() && accountant->is_string()) verdict.accountant = accountant->get<std::string>();
+  for (const auto& item : json.at("not_covered")) verdict.not_covered.push_back(item.get<std::string>());
+  return verdict;
+}
+
+Result<void> verify_payment(Verdict& verdict, Ledger& ledger) {
+  if (verdict.payment == Payment::kNotCharged) return success();
+  NF_TRY_VOID(verify_in_ledger(verdict.release, ledger));
+  verdict.payment = Payment::kPaid;
+  return success();
+}
+
+std::string claim_of(const Verdict& verdict) {
+  const Certificate& certificate = verdict.certificate();
+  return fmt::format("epsilon {} at delta {:g}, for one {} {}",
+                     shown_interval(certificate.epsilon.lower, certificate.epsilon.upper), certificate.delta.value(),
+                     name_of(certificate.statement.unit),
+                     is_add_remove(certificate) ? "added or removed" : "exchanged");
+}
+
+std::string meaning_of(const Verdict& verdict) {
+  const Certificate& certificate = verdict.certificate();
+  if (!verdict.is_private()) {
+    return "NOT PRIVATE: it was made for comparison, without noise or with noise that can be repeated, and promises "
+           "nothing to anyone";
+  }
+  return fmt::format(
+      "no conclusion drawn from this {} becomes more than {:.4g} times as likely because any one {} {}, except with "
+      "probability {:g}",
+      name_of(certificate.kind), std::exp(certificate.epsilon.upper), name_of(certificate.statement.unit),
+      is_add_remove(certificate) ? "was in the data or was not" : "was what it is and not another",
+      certificate.delta.value());
+}
+
+std::string coverage_of(const Verdict& verdict) {
+  const Certificate& certificate = verdict.certificate();
+  if (verdict.release.has_content) {
+    return fmt::format("{}: the file holds what the certificate is about, unaltered", shown(certificate.name));
+  }
+  return fmt::format("{}: this is its certificate alone. Verify the {} to know that it is the one",
+                     shown(certificate.name), name_of(certificate.kind));
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,80 @@
+#include "noisefloor/report/verdict.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/toy_run.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+using testing::expect_good;
+using testing::value_of;
+
+class VerdictTest : public ::testing::Test {
+ protected:
+  testing::ToyRuns runs_;
+};
+
+TEST_F(VerdictTest, SaysWhatTheCertificatePromises) {
+  const Sealed model = runs_.train("run");
+  const Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));
+  EXPECT_EQ(verdict.file, runs_.path("run/model.safetensors"));
+  EXPECT_TRUE(verdict.is_private());
+  EXPECT_TRUE(verdict.release.has_content);
+  EXPECT_EQ(verdict.certificate().epsilon.upper, model.certificate.epsilon.upper);
+  EXPECT_EQ(verdict.payment, Payment::kNotLookedAt);
+  EXPECT_EQ(verdict.accountant, "certified privacy-loss bounds, noisefloor 1.2.3");
+  EXPECT_FALSE(verdict.not_covered.empty());
+  const std::string claim = claim_of(verdict);
+  EXPECT_EQ(claim.rfind("epsilon ", 0), 0U) << claim;
+  EXPECT_NE(claim.find("at delta 1e-05, for one row added or removed"), std::string::npos) << claim;
+  const std::string meaning = meaning_of(verdict);
+  EXPECT_NE(meaning.find("from this model becomes more than"), std::string::npos) << meaning;
+  EXPECT_NE(meaning.find("because any one row was in the data or was not, except with probability 1e-05"),
+            std::string::npos)
+      << meaning;
+  EXPECT_EQ(coverage_of(verdict), "'toy': the file holds what the certificate is about, unaltered");
+}
+
+TEST_F(VerdictTest, ACertificateAloneSaysThatItIsAlone) {
+  (void)runs_.train("run");
+  const Verdict verdict = value_of(verify_file(runs_.path("run/certificate.json")));
+  EXPECT_FALSE(verdict.release.has_content);
+  EXPECT_NE(coverage_of(verdict).find("its certificate alone. Verify the model"), std::string::npos);
+}
+
+TEST_F(VerdictTest, WithoutPrivacyNothingIsPromised) {
+  (void)runs_.train("plain", std::nullopt);
+  Verdict verdict = value_of(verify_file(runs_.path("plain/model.safetensors")));
+  EXPECT_FALSE(verdict.is_private());
+  EXPECT_EQ(verdict.payment, Payment::kNotCharged);
+  EXPECT_EQ(meaning_of(verdict).rfind("NOT PRIVATE", 0), 0U);
+  // Nothing was charged, so no ledger can have paid.
+  expect_good(verify_payment(verdict, runs_.ledger()));
+  EXPECT_EQ(verdict.payment, Payment::kNotCharged);
+}
+
+TEST_F(VerdictTest, OnlyTheLedgerThatPaidHasPaid) {
+  (void)runs_.train("run");
+  Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));
+  testing::ToyRuns others;
+  expect_error(verify_payment(verdict, others.ledger()), ErrorCode::kVerificationFailed, "another ledger");
+  EXPECT_EQ(verdict.payment, Payment::kNotLookedAt);
+  expect_good(verify_payment(verdict, runs_.ledger()));
+  EXPECT_EQ(verdict.payment, Payment::kPaid);
+}
+
+TEST_F(VerdictTest, WhatWasAlteredHasNoVerdict) {
+  (void)runs_.train("run");
+  runs_.damage("run/model.safetensors");
+  expect_error(verify_file(runs_.path("run/model.safetensors")), ErrorCode::kVerificationFailed, "what it holds");
+  std::string certificate = runs_.read("run/certificate.json");
+  certificate.replace(certificate.find("\"steps\": 20"), 11, "\"steps\": 21");
+  runs_.write("run/certificate.json", certificate);
+  expect_error(verify_file(runs_.path("run/certificate.json")), ErrorCode::kVerificationFailed, "altered");
+  expect_error(verify_file(runs_.path("nowhere")), ErrorCode::kIo, "nowhere");
+}
+
+}  // namespace
+}  // namespace noisefloor

@@ -1,0 +1,113 @@
+#include "noisefloor/training/examples.h"
+
+#include <utility>
+
+#include "noisefloor/base/overloaded.h"
+#include "noisefloor/model/scattering.h"
+#include "noisefloor/table/fit.h"
+#include "noisefloor/table/idx.h"
+#include "noisefloor/table/split.h"
+#include "noisefloor/table/text_tokens.h"
+
+namespace noisefloor {
+namespace {
+
+Error no_test_data() { return invalid_argument("there are no test data: give test or test_fraction under [data]"); }
+
+Result<Dataset> read_sequences(const std::string& path, const TextFormat& format) {
+  NF_TRY(const Alphabet alphabet, alphabet_of(format));
+  NF_TRY(const Sequences sequences, read_text(path, alphabet, format.length));
+  return as_dataset(sequences);
+}
+
+Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files) {
+  const auto single = [&] { return file.resolve(std::get<TextFile>(files).path); };
+  return std::visit(
+      Overloaded{
+          [&](const IdxFormat& format) -> Result<Dataset> {
+            const auto& idx = std::get<IdxFiles>(files);
+            return read_idx(file.resolve(idx.images), file.resolve(idx.labels), format.classes);
+          },
+          [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
+          [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); },
+          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format); }},
+      file.training.data.format);
+}
+
+// What the model takes of examples as they are.
+Result<Dataset> features_of(const Training& training, Result<Dataset> data, std::size_t threads) {
+  if (!training.model.scattering || !data.has_value()) return data;
+  return scattered(data.value(), threads);
+}
+
+Result<Split> split_of(const TrainingData& data, const Dataset& all) {
+  return split_by_fraction(all, data.validation_fraction, data.test_fraction, data.split_seed);
+}
+
+// What looks wrong with the columns of a table, judged by its public rows alone: a file of its own, or the rows of the
+// training file that are kept for tests.
+Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Split& split) {
+  const TrainingData& data = file.training.data;
+  const auto* table = std::get_if<CsvTable>(&data.format);
+  if (table == nullptr || (!data.test && split.test.empty())) return std::vector<std::string>{};
+  PublicRows rows{file.resolve(std::get<TextFile>(data.test.value_or(data.train)).path), table->format};
+  if (!data.test) rows.rows = split.test;
+  NF_TRY(const Fit fit, fit_of(rows, table->schema));
+  return warnings_of(fit);
+}
+
+}  // namespace
+
+Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
+  const TrainingData& data = file.training.data;
+  NF_TRY(const Dataset all, read_examples_of(file, data.train, threads));
+  NF_TRY(const Split split, split_of(data, all));
+  TrainingExamples examples;
+  NF_TRY(examples.doubts, doubts_about(file, split));
+  NF_TRY(examples.train, all.take(split.train));
+  if (!split.validation.empty()) {
+    NF_TRY(examples.validation, all.take(split.validation));
+  }
+  if (data.test) {
+    NF_TRY(examples.test, read_examples_of(file, *data.test, threads));
+  } else if (!split.test.empty()) {
+    NF_TRY(examples.test, all.take(split.test));
+  }
+  return examples;
+}
+
+Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files, std::size_t threads) {
+  return features_of(file.training, read_file_of(file, files), threads);
+}
+
+Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
+  const TrainingData& data = file.training.data;
+  if (data.test) return read_examples_of(file, *data.test, threads);
+  NF_TRY(const Dataset all, read_file_of(file, data.train));
+  NF_TRY(const Split split, split_of(data, all));
+  if (split.test.empty()) return no_test_data();
+  return features_of(file.training, all.take(split.test), threads);
+}
+
+Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads) {
+  return features_of(
+      training,
+      std::visit(Overloaded{[&](const IdxFormat& format) { return read_idx_images(path, format.classes); },
+                            [&](const CsvTable& table) {
+                              Schema schema = table.schema;
+                              schema.outcome_may_lack = true;
+                              schema.person.reset();
+                              return read_csv(path, schema, table.format);
+                            },
+                            [&](const LibsvmOptions& options) { return read_libsvm(path, options); },
+                            [&](const TextFormat& format) { return read_sequences(path, format); }},
+                 training.data.format),
+      threads);
+}
+
+Result<void> expect_test_examples(const TrainingExamples& examples) {
+  if (examples.test) return success();
+  return no_test_data();
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,201 @@
+#include "noisefloor/training/job.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "noisefloor/training/model_release.h"
+#include "noisefloor/training/planning.h"
+#include "tests/support/toy_job.h"
+
+namespace noisefloor {
+namespace {
+
+using testing::expect_error;
+using testing::expect_good;
+using testing::value_of;
+using Json = nlohmann::json;
+
+class TrainingJobTest : public testing::ToyJob {
+ protected:
+  [[nodiscard]] Result<TrainingJob> prepare(TrainingWish wish) const {
+    wish.unknown = NewDatasets::kAdd;
+    return TrainingJob::prepare(file(), std::move(wish), {});
+  }
+};
+
+TEST_F(TrainingJobTest, PreparingSpendsAndWritesNothing) {
+  TrainingJob job = value_of(prepare(wish()));
+  const TrainingCost cost = value_of(job.cost());
+  EXPECT_TRUE(cost.charged);
+  EXPECT_LE(cost.epsilon.upper, 2.0);
+  EXPECT_GT(cost.epsilon.upper, 1.999);
+  EXPECT_EQ(cost.steps, Steps::of(40));
+  EXPECT_EQ(cost.spend.budget, "toy");
+  EXPECT_TRUE(value_of(job.outlook(nullptr)).fits);
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(TrainingJobTest, ChargesWhatItSaidAndCertifiesIt) {
+  const auto ledger = make_ledger();
+  TrainingJob job = value_of(prepare(wish()));
+  const TrainingCost cost = value_of(job.cost());
+  const TrainingOutcome made = value_of(job.run(ledger.get(), control_, "the command"));
+  EXPECT_EQ(made.run.model.certificate.epsilon.upper, cost.epsilon.upper);
+  EXPECT_NEAR(spent(*ledger), cost.epsilon.upper, 1e-9);
+  EXPECT_FALSE(made.stopped);
+  EXPECT_GT(made.notes.test->accuracy.value(), 0.9);
+  const VerifiedRelease verified = value_of(verify_any_release(read("out/model.safetensors")));
+  expect_good(verify_in_ledger(verified, *ledger));
+  const Json notes = Json::parse(read("out/run.json"));
+  EXPECT_EQ(notes["command"], "the command");
+  EXPECT_EQ(notes["steps"], 40);
+  EXPECT_EQ(notes["test"]["accuracy"], *made.notes.test->accuracy);
+  EXPECT_EQ(witness_.last.steps, 40U);
+  ASSERT_FALSE(witness_.qualities.empty());
+  EXPECT_STREQ(witness_.qualities.back().examples, "test");
+  // The same key once more gives the same model.
+  EXPECT_TRUE(value_of(job.outlook(ledger.get())).asked_before);
+  TrainingJob again = value_of(prepare(wish()));
+  EXPECT_TRUE(value_of(again.run(ledger.get(), control_)).run.again);
+}
+
+TEST_F(TrainingJobTest, ARefusedRunLeavesNothingBehind) {
+  const auto ledger = make_ledger();
+  TrainingWish asked = wish();
+  asked.folder = path("deep/er/out");
+  asked.noise.multiplier = NoiseMultiplier::of(0.05);
+  TrainingJob job = value_of(prepare(asked));
+  const Outlook outlook = value_of(job.outlook(nullptr));
+  EXPECT_FALSE(outlook.fits);
+  EXPECT_NE(outlook.refusal.find("noise multiplier"), std::string::npos) << outlook.refusal;
+  expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
+  EXPECT_EQ(budgets(*ledger), 0U) << "a budget that could not pay was made";
+  EXPECT_FALSE(exists("deep"));
+  // With a budget that is there, the ledger refuses.
+  expect_good(ledger->create_budget(budget_of(job.file().training.privacy)));
+  expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
+  EXPECT_EQ(spent(*ledger), 0);
+  EXPECT_FALSE(exists("deep"));
+}
+
+TEST_F(TrainingJobTest, WhatWasThereBeforeARefusalStays) {
+  const auto ledger = make_ledger();
+  std::filesystem::create_directories(path("out"));
+  TrainingWish asked = wish();
+  asked.noise.multiplier = NoiseMultiplier::of(0.05);
+  TrainingJob job = value_of(prepare(asked));
+  expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "");
+  EXPECT_TRUE(exists("out"));
+}
+
+TEST_F(TrainingJobTest, StoppingGivesTheModelSoFarAndStaysPaidFor) {
+  const auto ledger = make_ledger();
+  int asked = 0;
+  control_.stop = [&] { return ++asked == 7; };
+  TrainingJob job = value_of(prepare(wish()));
+  const TrainingOutcome made = value_of(job.run(ledger.get(), control_));
+  EXPECT_TRUE(made.stopped);
+  EXPECT_EQ(made.run.model.certificate.steps, 7U);
+  EXPECT_LT(made.run.model.certificate.epsilon.upper, 2);
+  EXPECT_GT(spent(*ledger), 1.99);
+  EXPECT_TRUE(exists("out/checkpoint.safetensors"));
+}
+
+TEST_F(TrainingJobTest, RefusesADeltaThatProtectsNobody) {
+  TrainingWish asked = wish();
+  asked.noise.delta = Delta::of(0.0);
+  expect_error(prepare(asked), ErrorCode::kInvalidArgument, "above 0");
+  asked.noise.delta = Delta::of(1e-4);
+  expect_error(prepare(asked), ErrorCode::kInvalidArgument, "at most the budget's");
+  asked.noise = {Epsilon::of(1.0), {}, NoiseMultiplier::of(1.0)};
+  expect_error(prepare(asked), ErrorCode::kInvalidArgument, "not both");
+  change("delta = 1e-5", "delta = 0.001");
+  expect_error(prepare(wish()), ErrorCode::kInvalidArgument, "1/rows");
+}
+
+TEST_F(TrainingJobTest, APrivateRunNeedsALedger) {
+  TrainingJob job = value_of(prepare(wish()));
+  expect_error(job.run(nullptr, control_), ErrorCode::kInvalidArgument, "ledger");
+  EXPECT_FALSE(exists("out"));
+}
+
+TEST_F(TrainingJobTest, RepeatableNoiseIsNotPrivateAndNotCharged) {
+  TrainingWish asked = wish();
+  asked.replay_seed = 7;
+  TrainingJob job = value_of(prepare(asked));
+  EXPECT_FALSE(value_of(job.cost()).charged);
+  const TrainingOutcome first = value_of(job.run(nullptr, control_));
+  EXPECT_TRUE(std::isinf(first.run.model.certificate.epsilon.upper));
+  asked.folder = path("second");
+  TrainingJob again = value_of(prepare(asked));
+  EXPECT_EQ(value_of(again.run(nullptr, control_)).run.weights, first.run.weights);
+}
+
+TEST_F(TrainingJobTest, GoingOnFromACheckpointIsChargedForTheStepsThatAreLeft) {
+  const auto ledger = make_ledger();
+  change("epsilon = 2.0", "epsilon = 4.0");
+  int asked_to_stop = 0;
+  control_.stop = [&] { return ++asked_to_stop == 10; };
+  TrainingWish asked = wish();
+  asked.noise.epsilon = Epsilon::of(2.0);
+  asked.noise.delta = Delta::of(4e-6);
+  TrainingJob first = value_of(prepare(asked));
+  (void)value_of(first.run(ledger.get(), control_));
+  control_.stop = {};
+  asked.from = value_of(parse_checkpoint(read("out/checkpoint.safetensors")));
+  asked.folder = path("rest");
+  TrainingJob rest = value_of(prepare(asked));
+  EXPECT_EQ(value_of(rest.cost()).steps, Steps::of(30));
+  EXPECT_EQ(rest.request().key, "toy-from-step-10");
+  const TrainingOutcome made = value_of(rest.run(ledger.get(), control_));
+  EXPECT_EQ(made.run.model.certificate.steps, 40U);
+  // A checkpoint of another ledger goes nowhere.
+  const auto other = make_ledger("other");
+  asked.folder = path("elsewhere");
+  asked.key = "x";
+  TrainingJob elsewhere = value_of(prepare(asked));
+  expect_error(elsewhere.run(other.get(), control_), ErrorCode::kInvalidArgument, "another ledger");
+}
+
+TEST_F(TrainingJobTest, APlanIsFollowedExactlyOnceAndByItsOwnLedger) {
+  write("toy.toml", testing::toy_toml("epochs = 10\n") +
+                        "[plan]\nutility = \"public\"\nclip_norms = [0.5, 1]\nnoise_multipliers = [0.5, 1, 2, 4]\n");
+  const auto ledger = make_ledger();
+  PlanJob planning = value_of(PlanJob::prepare(file(), {.folder = path("plan")}, {}));
+  const auto curves = value_of(planning.draw_graph(nullptr, control_));
+  MadePlan planned = value_of(planning.make(value_of(planning.choose(curves))));
+  const std::string place = value_of(planning.sign(planned.plan, *ledger, {}));
+  TrainingWish asked = wish();
+  asked.plan = value_of(read_plan(place, file()));
+  for (const auto& deviate : std::vector<std::function<void(TrainingWish&)>>{
+           [](TrainingWish& w) { w.noise.epsilon = Epsilon::of(1.0); },
+           [](TrainingWish& w) { w.noise.delta = Delta::of(1e-6); },
+           [](TrainingWish& w) { w.noise.multiplier = NoiseMultiplier::of(1.0); },
+           [](TrainingWish& w) { w.replay_seed = 1; }, [](TrainingWish& w) { w.key = "x"; }}) {
+    TrainingWish other = asked;
+    deviate(other);
+    expect_error(prepare(other), ErrorCode::kInvalidArgument, "deviate from the plan");
+  }
+  const auto another = make_ledger("another");
+  TrainingJob job = value_of(prepare(asked));
+  expect_error(job.run(another.get(), control_), ErrorCode::kVerificationFailed, "another ledger");
+  EXPECT_EQ(budgets(*another), 0U);
+  const TrainingOutcome made = value_of(job.run(ledger.get(), control_));
+  EXPECT_EQ(made.run.model.certificate.epsilon.upper, planned.plan.certified.upper);
+  EXPECT_EQ(read("out/plan.json"), read("plan/plan.json"));
+  EXPECT_EQ(read("out/utility-graph.csv"), read("plan/utility-graph.csv"));
+  asked.folder = path("once-more");
+  TrainingJob again = value_of(prepare(asked));
+  expect_error(again.run(ledger.get(), control_), ErrorCode::kInvalidArgument, "was used before");
+  write("data.csv", testing::toy_table() + "0.1,0.1,yes\n0.2,0.1,yes\n0.3,0.1,yes\n0.4,0.1,yes\n0.5,0.1,yes\n");
+  expect_error(prepare(asked), ErrorCode::kInvalidArgument, "rows");
+  write("toy.toml", read("toy.toml") + "\n");
+  expect_error(read_plan(place, file()), ErrorCode::kInvalidArgument, "has changed since");
+}
+
+}  // namespace
+}  // namespace noisefloor

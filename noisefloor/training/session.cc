@@ -1,0 +1,179 @@
+#include "noisefloor/training/session.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "noisefloor/base/file.h"
+#include "noisefloor/training/configuration.h"
+#include "noisefloor/training/watch.h"
+
+namespace noisefloor {
+namespace {
+
+Result<std::vector<float>> first_weights(const TrainingSession& session, BitStream& stream) {
+  const std::optional<std::string>& path = session.training().model.start_from;
+  if (!path) return session.model->initial_weights(stream);
+  return load_weights(session.file->resolve(*path), *session.model);
+}
+
+// A descent before its first step, and what it draws from.
+struct Descent {
+  SecureRandom secure;
+  std::optional<ReplayRandom> replay;
+  DpSgd sgd;
+};
+
+Result<Descent> begin_descent(TrainingSession& session, const RunRequest& request) {
+  if (request.charged()) NF_TRY_VOID(expect_small_delta(request.delta, session.sampler));
+  NF_TRY(SecureRandom secure, SecureRandom::create());
+  std::optional<ReplayRandom> replay;
+  if (!request.charged()) {
+    if (!request.team.alone() && request.from) {
+      return invalid_argument("workers with repeatable noise cannot go on from a checkpoint: it has the place of one");
+    }
+    // Workers with the same noise would add it up, not share it.
+    const std::uint64_t rank = request.team.rank();
+    const std::uint64_t position = request.from ? request.from->noise_position : 0;
+    NF_TRY(ReplayRandom made, ReplayRandom::create(request.replay_seed.value_or(0) ^ (rank << 48U), position));
+    replay.emplace(std::move(made));
+  }
+  NF_TRY(std::vector<float> initial,
+         first_weights(session, replay && !request.from ? static_cast<BitStream&>(*replay) : secure));
+  NF_TRY(DpSgd sgd,
+         descent_of(session.training().descent, request.noise, session.sampler, session.steps, *session.model,
+                    std::move(initial), request.team.alone() ? nullptr : request.team.group()));
+  return Descent{std::move(secure), std::move(replay), std::move(sgd)};
+}
+
+RunTerms terms_of(const TrainingSession& session, const RunRequest& request) {
+  return {session.training().name,
+          session.steps,
+          request.delta,
+          session.training().privacy.budget,
+          request.key,
+          configuration_of({session.training(), session.model->parameters(), session.examples->train, session.steps,
+                            request.noise, request.replay_seed}),
+          session.version,
+          request.from,
+          request.item,
+          kDataDeclaration};
+}
+
+TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch) {
+  TrainingHooks hooks;
+  hooks.begin = [&request, &watch]() -> Result<void> {
+    if (!request.files.folder.empty()) watch.write_to(request.files.metrics());
+    return request.team.begin();
+  };
+  hooks.progress = [&watch](const TrainingProgress& progress) { watch.show(progress); };
+  hooks.stop = [&request, &control] { return request.team.stop(control.stop_asked()); };
+  if (request.checkpoint_seconds > 0 && !request.files.folder.empty()) {
+    hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
+    hooks.checkpoint = [&request, &control](const Checkpoint& checkpoint) {
+      const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint));
+      if (!written.has_value()) {  // What is paid for goes on.
+        control.warn(fmt::format("no checkpoint: {}", written.error().message));
+      } else if (control.observer != nullptr) {
+        control.observer->checkpoint(request.files.checkpoint());
+      }
+    };
+  }
+  return hooks;
+}
+
+void begin_run(const RunRequest& request, const JobControl& control) {
+  if (control.observer != nullptr) control.observer->begin(request.title);
+}
+
+// A run that never began may find what an earlier one, which was cut short, has left.
+void tell_of_checkpoint(const RunRequest& request, const DpSgd& sgd, const JobControl& control) {
+  std::error_code ignored;
+  if (sgd.steps() == 0 && control.observer != nullptr && std::filesystem::exists(request.files.checkpoint(), ignored)) {
+    control.observer->earlier_checkpoint(request.files.checkpoint());
+  }
+}
+
+}  // namespace
+
+Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
+                                      const Machine& machine) {
+  NF_TRY(std::unique_ptr<TrainableModel> model, bind_model(file.training, examples.train, machine));
+  Result<BatchSampler> made = sampler_of(file.training, examples.train);
+  if (!made.has_value()) {
+    const Error& error = made.error();
+    return Error{error.code, fmt::format("{}:{}: {}", file.location, file.training.descent.batch_line, error.message)};
+  }
+  BatchSampler sampler = std::move(made).value();
+  NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
+  return TrainingSession{&file, &examples, std::move(model), std::move(sampler), steps, machine.version};
+}
+
+Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
+                               const JobControl& control) {
+  if (request.charged() && ledger == nullptr) {
+    return invalid_argument("a private training needs a ledger that it is charged to");
+  }
+  NF_TRY(Descent descent, begin_descent(session, request));
+  auto& [secure, replay, sgd] = descent;
+  const NewFolders folders(request.files.folder);
+  FileOutlet outlet(request.files.model(), request.files.certificate());
+  NF_TRY(std::optional<Watched> watched, watched_of(*session.examples));
+  RunWatch watch(*session.model, sgd, control, std::move(watched));
+  const TrainingHooks hooks = hooks_of(request, control, watch);
+  const RunTerms terms = terms_of(session, request);
+  const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
+  begin_run(request, control);
+  Result<Released> trained = replay ? train_without_privacy(terms, sgd, *replay, names, hooks, outlet)
+                                    : train_privately(terms, sgd, secure, *ledger, names, hooks, outlet);
+  if (!trained.has_value()) {
+    tell_of_checkpoint(request, sgd, control);
+    folders.remove_empty();
+    return std::move(trained).error();
+  }
+  Released made = std::move(trained).value();
+  NF_TRY(const TensorFile file, parse_safetensors(made.release.bytes));
+  NF_TRY(std::vector<float> weights, session.model->take_weights(file));
+  if (made.release.certificate.steps == session.steps.value()) {  // What is finished needs no checkpoint.
+    std::error_code ignored;
+    std::filesystem::remove(request.files.checkpoint(), ignored);
+  }
+  return RunResult{std::move(made.release), made.again, std::move(weights), watch.last().seconds,
+                   watch.last().examples_per_second};
+}
+
+Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request) {
+  RunRequest alone = request;
+  alone.team = {};
+  NF_TRY(const Descent descent, begin_descent(session, alone));
+  const std::uint64_t before = request.from ? request.from->state.steps : 0;
+  if (before >= session.steps.value()) return invalid_argument("the checkpoint has made all of its steps");
+  NF_TRY(const Steps left, Steps::make(session.steps.value() - before));
+  return DpStatement{session.training().privacy.adjacency, descent.sgd.unit(), descent.sgd.event(left)};
+}
+
+Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request, const JobControl& control) {
+  NF_TRY(Descent descent, begin_descent(session, request));
+  auto& [secure, replay, sgd] = descent;
+  RunWatch watch(*session.model, sgd, control, {});
+  const TrainingHooks hooks = hooks_of(request, control, watch);
+  const RunTerms terms = terms_of(session, request);
+  begin_run(request, control);
+  NF_TRY_VOID(replay ? descend_as_part(terms, sgd, *replay, hooks) : descend_as_part(terms, sgd, secure, hooks));
+  if (sgd.steps() < session.steps.value()) {
+    return invalid_argument("stopped before its end: what was paid for it stays spent");
+  }
+  return sgd.result();
+}
+
+Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request, const JobControl& control) {
+  NF_TRY(Descent descent, begin_descent(session, request));
+  auto& [secure, replay, sgd] = descent;
+  if (request.from) NF_TRY_VOID(sgd.restore(request.from->state));
+  NF_TRY_VOID(replay ? request.team.follow(sgd, *replay, session.steps.value(), control.stop)
+                     : request.team.follow(sgd, secure, session.steps.value(), control.stop));
+  return sgd.steps();
+}
+
+}  // namespace noisefloor

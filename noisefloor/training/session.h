@@ -1,0 +1,88 @@
+// A training file made ready to run, and one run of it: what trainings, sweeps and utility graphs share.
+//
+// Guarantee:     a private run is charged for before it draws noise (training_run.h), at a delta that is below 1/rows. A run
+//                that is refused leaves no folder, no metrics and no model behind.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/sgd/trainable_model.h"
+#include "noisefloor/training/descent.h"
+#include "noisefloor/training/examples.h"
+#include "noisefloor/training/network.h"
+#include "noisefloor/training/observer.h"
+#include "noisefloor/training/output_files.h"
+#include "noisefloor/training/training_run.h"
+#include "noisefloor/training/worker_team.h"
+
+namespace noisefloor {
+
+// For certificates: what a training takes as public of its data.
+inline constexpr const char* kDataDeclaration =
+    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
+    "nothing "
+    "was fitted to the data before training; test and validation examples are taken as public";
+
+struct TrainingSession {
+  const TrainingFile* file;
+  const TrainingExamples* examples;
+  std::unique_ptr<TrainableModel> model;
+  BatchSampler sampler;
+  Steps steps;
+  std::string version;  // of the program, for certificates
+
+  [[nodiscard]] const Training& training() const { return file->training; }
+};
+
+// Both must outlive it. A batch that does not fit is refused with the line of the file.
+[[nodiscard]] Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
+                                                    const Machine& machine);
+
+struct RunRequest {
+  OutputFiles files;
+  std::string key;  // of the spend
+  Noise noise;
+  Delta delta;
+  std::optional<std::uint64_t> replay_seed;  // repeatable: not private, and not charged
+  std::optional<Checkpoint> from;
+  std::string item = {};           // of a planned budget
+  double checkpoint_seconds = 60;  // 0: none
+  std::string title = {};          // for the observer
+  WorkerTeam team = {};
+
+  // Whether it has to be paid for.
+  [[nodiscard]] bool charged() const { return noise.multiplier && !replay_seed; }
+};
+
+struct RunResult {
+  Sealed model;
+  bool again = false;  // made before, under the same key
+  std::vector<float> weights;
+  double seconds = 0;
+  double examples_per_second = 0;
+};
+
+// Everything that can be found out before anything is spent, then the run. kInvalidArgument without a ledger for a run that is
+// charged. A run that is stopped gives the model so far.
+[[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
+                                             const JobControl& control);
+
+// What all steps of a run cost; without those before its checkpoint.
+[[nodiscard]] Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request);
+// The weights after the steps of a run that is part of another release, or that is not private. Nothing is written. A run that
+// is stopped is an error.
+[[nodiscard]] Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request,
+                                                     const JobControl& control);
+
+// What another worker than the first does: takes part in the steps, and writes and spends nothing. Returns how many there were.
+[[nodiscard]] Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request,
+                                                    const JobControl& control);
+
+}  // namespace noisefloor

@@ -1,0 +1,114 @@
+// What privacy costs: one training at each of several epsilons, compared on public test data.
+//
+// Guarantee:     all private runs together keep the budget: their epsilons add up to no more than its epsilon, and each takes
+//                its share of delta. That is checked before anything is spent. Quality is measured on test data alone, which are
+//                taken as public.
+// Thread safety: none.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "noisefloor/base/result.h"
+#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/training/outlook.h"
+#include "noisefloor/training/payer.h"
+#include "noisefloor/training/session.h"
+
+namespace noisefloor {
+
+// The epsilon of a run without privacy.
+inline constexpr double kNoPrivacy = std::numeric_limits<double>::infinity();
+
+inline constexpr const char* kSweepTableName = "sweep.csv";
+
+struct SweepWish {
+  std::vector<double> epsilons;                   // in any order; kNoPrivacy is without privacy
+  std::filesystem::path folder = {};              // NAME-sweep if it is empty
+  std::string key = {};                           // of the spends; NAME-sweep if it is empty
+  std::optional<std::uint64_t> replay_seed = {};  // repeatable: not private, and not charged
+  NewDatasets unknown = NewDatasets::kRefuse;
+};
+
+struct SweepRun {
+  double epsilon;  // that was asked for
+  std::optional<NoiseMultiplier> noise;
+  double certified = kNoPrivacy;
+  Quality quality;  // on the test data
+  double seconds = 0;
+};
+
+// What is compared: higher is better, or lower for a loss.
+struct Measure {
+  const char* name;
+  double value;
+  bool is_loss;
+};
+[[nodiscard]] Measure measure_of(const Quality& quality);
+
+// A measure of quality that a table may show.
+struct SweepMeasure {
+  const char* name;   // in files
+  const char* label;  // for people
+  std::optional<double> (*of)(const Quality& quality);
+};
+// Those that at least one of the runs has.
+[[nodiscard]] std::vector<SweepMeasure> measures_of(const std::vector<SweepRun>& runs);
+
+// How much worse than the last run, as a share of it; 0 for the last run itself.
+[[nodiscard]] double loss_of_utility(const SweepRun& run, const SweepRun& last);
+
+// "3", or "inf".
+[[nodiscard]] std::string epsilon_text(double epsilon);
+// The folder of a run, in that of the sweep.
+[[nodiscard]] std::string sweep_folder_of(double epsilon);
+// The table as CSV. Measures that no run has are left out.
+[[nodiscard]] std::string sweep_table(const std::vector<SweepRun>& runs, Delta delta);
+
+class SweepJob {
+ public:
+  // kBudgetExhausted if the epsilons are more than the budget together.
+  [[nodiscard]] static Result<SweepJob> prepare(TrainingFile file, SweepWish wish, const Machine& machine);
+
+  [[nodiscard]] const TrainingFile& file() const { return parts_->file; }
+  [[nodiscard]] const TrainingExamples& examples() const { return parts_->examples; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return parts_->folder; }
+  [[nodiscard]] const std::vector<double>& epsilons() const { return parts_->wish.epsilons; }  // growing
+  [[nodiscard]] Delta delta() const { return parts_->delta; }                                  // of each run
+  [[nodiscard]] Steps steps() const { return parts_->session->steps; }
+  [[nodiscard]] std::size_t private_runs() const;
+  [[nodiscard]] bool charged() const { return !parts_->wish.replay_seed && private_runs() > 0; }
+
+  // The noise of each run, in the order of the epsilons.
+  [[nodiscard]] const std::vector<Noise>& noise() const { return parts_->noise; }
+  // Whether the budget allows for all of it. `ledger` may be null: then all of it would be made.
+  [[nodiscard]] Result<Outlook> outlook(Ledger* ledger);
+
+  // All runs, and the table. `ledger` may be null if nothing is charged. kInvalidArgument if it is stopped: runs that are
+  // finished stay.
+  [[nodiscard]] Result<std::vector<SweepRun>> run(Ledger* ledger, const JobControl& control);
+
+ private:
+  struct Parts {
+    TrainingFile file;
+    SweepWish wish;
+    TrainingExamples examples;
+    std::filesystem::path folder;
+    Delta delta;
+    std::optional<TrainingSession> session;
+    std::vector<Noise> noise;
+  };
+  explicit SweepJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  [[nodiscard]] RunRequest request_of(std::size_t run) const;
+  // What all private runs charge.
+  [[nodiscard]] Result<std::vector<ReserveRequest>> spends();
+
+  std::unique_ptr<Parts> parts_;  // in one place: the session points to file and examples
+};
+
+}  // namespace noisefloor

@@ -1,0 +1,111 @@
+// The dataset's commands as their users type them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+
+#include "program.h"
+#include "tests/support/temporary_folder.h"
+
+namespace noisefloor {
+namespace {
+
+using nlohmann::json;
+using testing::Outcome;
+using testing::shell;
+
+class CliDataset : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937_64 random(1);
+    std::string rows = "id,age,ill\n";
+    for (int i = 0; i < 400; ++i) {
+      rows += std::to_string(random()) + "," + std::to_string(random() % 90) + "," +
+              (random() % 2 == 0 ? "no" : "yes") + "\n";
+    }
+    write("patients.csv", rows);
+    describe("patients");
+  }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
+  void describe(const std::string& name, const std::string& budget = "[budget]\nepsilon = 1\ndelta = 0\n",
+                const std::string& file = "patients.csv") const {
+    write(name + ".toml", "name = \"" + name + "\"\n" + (budget.empty() ? "public = true\n" : "") +
+                              "[data]\nformat = \"csv\"\nfile = \"" + file +
+                              "\"\nlabel = \"ill\"\nclasses = [\"no\", \"yes\"]\n[[data.column]]\nname = \"age\"\n"
+                              "lower = 0\nupper = 100\n" +
+                              budget);
+  }
+  [[nodiscard]] Outcome run(const std::string& command) const {
+    return shell("cd '" + folder_.path("") + "' && " + command);
+  }
+  [[nodiscard]] json dataset(const std::string& arguments) const {
+    const Outcome outcome = run("noisefloor dataset " + arguments + " --json");
+    EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
+    return json::parse(outcome.out, nullptr, false);
+  }
+  void expect_failure(const std::string& command, int code, const std::string& part) const {
+    const Outcome outcome = run("noisefloor " + command);
+    EXPECT_EQ(outcome.exit_code, code) << command << "\n" << outcome.err;
+    EXPECT_EQ(outcome.out, "") << command;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  }
+
+  testing::TemporaryFolder folder_;
+};
+
+TEST_F(CliDataset, IsAddedListedShownAndRetired) {
+  const json added = dataset("add patients.toml");
+  EXPECT_EQ(added["new_ledger"], true);
+  EXPECT_EQ(added["new_budget"], true);
+  EXPECT_EQ(added["dataset"]["budget"]["epsilon"], 1);
+  EXPECT_EQ(dataset("list")["datasets"].size(), 1U);
+  EXPECT_EQ(dataset("show patients")["dataset"]["retired"], nullptr);
+  EXPECT_EQ(dataset("retire patients --reason 'consent expired'")["dataset"]["retired"], "consent expired");
+  expect_failure("budget reserve patients --key k --epsilon 0.1", 3, "consent expired");
+  expect_failure("dataset show others", 2, "there are: 'patients'");
+  EXPECT_EQ(run("noisefloor budget verify").exit_code, 0);
+}
+
+TEST_F(CliDataset, ACopyIsRefusedWithTheCommandThatAllowsIt) {
+  EXPECT_EQ(run("noisefloor dataset add patients.toml").exit_code, 0);
+  EXPECT_EQ(run("(head -1 patients.csv; tail -n +2 patients.csv | sort -r) | gzip >copy.csv.gz").exit_code, 0);
+  describe("copy", "[budget]\nepsilon = 5\ndelta = 0\n", "copy.csv.gz");
+  expect_failure("dataset add copy.toml", 3, "noisefloor dataset add 'copy.toml' --same-as 'patients'");
+  EXPECT_EQ(dataset("add copy.toml --same-as patients")["dataset"]["budget"]["name"], "patients");
+  describe("open", "");
+  expect_failure("dataset add open.toml", 3, "declared public");
+}
+
+TEST_F(CliDataset, NoOutputShowsWhatIsRememberedOfRows) {
+  EXPECT_EQ(run("noisefloor dataset add patients.toml").exit_code, 0);
+  for (const char* command :
+       {"dataset show patients --json", "dataset list --json", "budget history --json", "budget show --json"}) {
+    const Outcome outcome = run(std::string("noisefloor ") + command);
+    EXPECT_EQ(outcome.exit_code, 0) << command << outcome.err;
+    EXPECT_EQ(outcome.out.find("sketch"), std::string::npos) << command;
+    EXPECT_LT(outcome.out.size(), 10'000U) << command;
+  }
+}
+
+TEST_F(CliDataset, ARefusedFileLeavesNothingBehind) {
+  write("bad.toml", "name = \"bad\"\n[data]\nformat = \"csv\"\nfiel = \"x.csv\"\n");
+  expect_failure("dataset add bad.toml", 2, "bad.toml:");
+  describe("gone", "[budget]\nepsilon = 1\ndelta = 0\n", "gone.csv");
+  expect_failure("dataset add gone.toml", 5, "gone.csv");
+  EXPECT_NE(run("ls *ledger*").exit_code, 0);
+}
+
+TEST_F(CliDataset, ATrainingFileIsADescriptionToo) {
+  describe("patients", "[budget]\nepsilon = 1\ndelta = 1e-6\n");
+  write("risk.toml",
+        "name = \"risk\"\n[data]\ndataset = \"patients.toml\"\n[model]\nkind = \"logistic\"\n[training]\n"
+        "batch_size = 20\nepochs = 1\nclip_norm = 1.0\nlearning_rate = 0.1\n");
+  EXPECT_EQ(dataset("add risk.toml")["dataset"]["name"], "patients");
+  EXPECT_EQ(run("noisefloor check risk.toml").exit_code, 0);
+  EXPECT_EQ(run("noisefloor check patients.toml").exit_code, 0);
+}
+
+}  // namespace
+}  // namespace noisefloor
