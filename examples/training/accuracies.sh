@@ -18,7 +18,7 @@ for configuration in "${configurations[@]}"; do
   sum=0
   for run in 1 2 3; do
     output=$configuration-$run
-    "$noisefloor" train "$configuration.toml" --ledger "$output.ledger" --output "$output" --quiet --json >"$output.json"
+    "$noisefloor" train "$configuration.toml" --create --ledger "$output.ledger" --output "$output" --quiet --json >"$output.json"
     accuracy=$(grep -A6 '"test"' "$output.json" | sed -n 's/.*"accuracy": *\([0-9.]*\).*/\1/p')
     sum=$(awk -v sum="$sum" -v accuracy="$accuracy" 'BEGIN { print sum + accuracy }')
     printf '%-20s run %d  accuracy %.4f  seconds %.0f\n' "$configuration" "$run" "$accuracy" \
