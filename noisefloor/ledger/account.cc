@@ -29,10 +29,10 @@ DpEvent event_of(const std::vector<PlanItem>& plan) {
 
 Result<void> check_plan(const BudgetTerms& terms) {
   if (terms.plan.empty()) {
-    return invalid_argument("a planned budget needs the uses that are planned: give at least one item");
+    return invalid_argument("a planned budget needs at least one item: state the uses that are planned");
   }
   if (terms.plan.size() > kMaxPlanItems) {
-    return invalid_argument(fmt::format("a plan has at most {} items; got {}. Use `times` for equal ones",
+    return invalid_argument(fmt::format("a plan has at most {} items; got {}. Use `times` for equal items",
                                         kMaxPlanItems, terms.plan.size()));
   }
   std::set<std::string_view> names;
@@ -57,11 +57,12 @@ Result<void> check_plan(const BudgetTerms& terms) {
 
 Result<void> check_orders(const BudgetTerms& terms) {
   if (terms.orders.empty() || terms.orders.size() > kMaxOrders) {
-    return invalid_argument(fmt::format("rdp needs 1 to {} orders; got {}", kMaxOrders, terms.orders.size()));
+    return invalid_argument(fmt::format("the rule rdp needs 1 to {} orders; got {}", kMaxOrders, terms.orders.size()));
   }
   for (std::size_t i = 0; i < terms.orders.size(); ++i) {
     if (!(terms.orders[i] > 1 && terms.orders[i] <= 1e6) || (i > 0 && terms.orders[i] <= terms.orders[i - 1])) {
-      return invalid_argument(fmt::format("orders must be above 1, at most 1e6, and grow; got {}", terms.orders[i]));
+      return invalid_argument(
+          fmt::format("orders must be above 1, at most 1e6, and increasing; got {}", terms.orders[i]));
     }
   }
   return success();
@@ -69,8 +70,8 @@ Result<void> check_orders(const BudgetTerms& terms) {
 
 Error needs_delta(const DpEvent& event) {
   return invalid_argument(fmt::format(
-      "a use of kind {} has no epsilon at delta 0: say which delta it may spend (--delta), or use a budget with the "
-      "rule zcdp, rdp or planned",
+      "a use of kind {} has no epsilon at delta 0: state the delta that it may spend, or use a budget with the rule "
+      "zcdp, rdp or planned",
       kind_name(event)));
 }
 
@@ -104,17 +105,17 @@ Result<Rho> zcdp_budget_of(const BudgetTerms& terms) {
   NF_TRY(const Delta delta, Delta::make(concentration_of(terms)));
   const auto within = [&](double rho) -> Result<bool> {
     NF_TRY(const Rho candidate, Rho::make(rho));
-    // ρ-zCDP says the same for all neighbours.
+    // ρ-zCDP means the same for all neighbours.
     NF_TRY(const RenyiEpsilon found, renyi_epsilon(ZcdpEvent{candidate, Delta::of(0)}, Adjacency::kAddRemove, delta));
     return found.epsilon <= terms.epsilon.value();
   };
-  // (√(L + ε) − √L)², L = ln(1/δ), is within; 2^16 times as much is not reached before ε is.
+  // ρ = (√(L + ε) − √L)² with L = ln(1/δ) is within the budget; 2^16 times as much is beyond it.
   const double l = -std::log(delta.value());
   const double epsilon = terms.epsilon.value();
   const double root = epsilon / (std::sqrt(l + epsilon) + std::sqrt(l));
   double low = root * root * (1 - 1e-9);
   NF_TRY(const bool fits, within(low));
-  if (!fits) return internal_error("the closed form of a zCDP budget is not within it");
+  if (!fits) return internal_error("the closed form of a zCDP budget exceeds the budget");
   double high = low * 0x1p16;
   for (int i = 0; i < 100 && high - low > 1e-12 * low; ++i) {
     const double middle = high > 2 * low ? std::sqrt(low) * std::sqrt(high) : low + (high - low) / 2;
@@ -131,7 +132,7 @@ Result<void> check_terms(const BudgetTerms& terms) {
     return invalid_argument(fmt::format("the share of delta for failures must be in [0, 1); got {}", terms.failures));
   }
   if (terms.from && terms.until && *terms.from >= *terms.until) {
-    return invalid_argument("a budget's time must begin before it ends");
+    return invalid_argument("the time of a budget must begin before it ends: correct one of the two");
   }
   const bool filtered = terms.rule == Rule::kZcdp || terms.rule == Rule::kRdp || terms.rule == Rule::kApproxDp;
   if (filtered && terms.delta.value() == 0) return needs_positive_delta(terms.rule);
@@ -236,7 +237,7 @@ Result<void> Account::spend(const Charge& charge, const std::string& item) {
                    renyi.failures = failures;
                    return success();
                  },
-                 [&](auto& filter) -> Result<void> {  // of (ε, δ)
+                 [&](auto& filter) -> Result<void> {  // filters of (ε, δ)
                    NF_TRY(const ApproxDp cost, approx_dp_of(charge));
                    return filter.try_spend(cost);
                  }},
@@ -247,7 +248,7 @@ Result<void> Account::take_back(const Charge& charge, const std::string& item) {
   return std::visit(Overloaded{[&](Planned& planned) -> Result<void> {
                                  const auto place = planned.items.find(item);
                                  if (place == planned.items.end() || place->second.first == 0) {
-                                   return internal_error("a planned use is taken back that was not made");
+                                   return internal_error("a planned use that was not made cannot be taken back");
                                  }
                                  --place->second.first;
                                  return success();
@@ -292,7 +293,7 @@ std::string Account::left() const {
                    const std::vector<double>& budgets = renyi.filter.budgets();
                    std::size_t best = 0;
                    std::size_t useful = 0;
-                   double share = 0;  // that is left, at the order where it is the most
+                   double share = 0;  // what is left, at the order where it is the most
                    for (std::size_t i = 0; i < left.size(); ++i) {
                      if (!(left[i] > 0)) continue;
                      ++useful;
@@ -337,7 +338,7 @@ double Account::failures_spent() const {
 Result<PrivacyLoss> Account::odometer(Delta delta) const {
   return std::visit(
       Overloaded{[](const Planned& /*planned*/) -> Result<PrivacyLoss> {
-                   return internal_error("what is spent of a plan is composed from its events");
+                   return internal_error("a planned budget has no odometer: its cost is composed from its events");
                  },
                  [&](const Renyi& renyi) -> Result<PrivacyLoss> {
                    NF_TRY(const Delta rest,

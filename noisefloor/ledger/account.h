@@ -1,12 +1,13 @@
-// How much of one budget is spent: a privacy filter with the terms of its budget. Pure, no I/O.
+// Keeps count of how much of one budget is spent: a privacy filter with the budget's terms. It does no I/O.
 //
-// Guarantee:     if every charge that was accepted is true of its use (charge_for is, for the events that it is given),
-//                then all uses together are (ε, δ)-DP for the terms, however they were chosen under an adaptive rule, and
-//                whichever of the planned ones were done under `planned`. A charge that is refused changes nothing.
+// Guarantee:     if every accepted charge holds for its use (those of charge_for do, for the events that it is given),
+//                then all uses together are (ε, δ)-DP with the ε and δ of the terms: however they were chosen under an
+//                adaptive rule, and whichever of the planned ones were made under `planned`. A refused charge changes
+//                nothing.
 // Rounding:      costs up, budgets down (filters.h).
-// Implements:    filters.h. rdp with failures: a mechanism that is δᵢ-approximately Rényi-DP differs from a Rényi-DP one
-//                with probability δᵢ at most, given the past; Σδᵢ ≤ failures · δ whatever was chosen, and the filter over
-//                the others takes the rest of δ.
+// Implements:    filters.h. For rdp with failures: a mechanism that is δᵢ-approximately Rényi-DP differs from a
+//                Rényi-DP one with probability δᵢ at most, given the past; Σδᵢ ≤ failures · δ whatever was chosen, and
+//                the filter over the others takes the rest of δ.
 // Thread safety: not thread-safe.
 #pragma once
 
@@ -24,7 +25,7 @@
 
 namespace noisefloor {
 
-// Checks terms: names, ranges, what the rule needs; for planned, that all items together are within the total.
+// Checks names, ranges and whatever the rule needs; for planned, also that all items together are within the total.
 [[nodiscard]] Result<void> check_terms(const BudgetTerms& terms);
 
 // The largest ρ that is (ε, δ)-DP for the part of δ that is not for failures, found once when a zcdp budget is made.
@@ -33,8 +34,8 @@ namespace noisefloor {
 // The certified ε at the budget's δ of all items of a plan, each done as often as it may be.
 [[nodiscard]] Result<Interval> plan_epsilon(const BudgetTerms& terms);
 
-// What `event` costs under the rule. Uses that have no pure ε need a δ of their own under basic and approx-dp. Under
-// planned, nothing: the plan has paid.
+// The cost of `event` under the rule. Under basic and approx-dp, a use that has no pure ε needs a δ of its own. Under
+// planned, the cost is nothing: the plan has paid.
 [[nodiscard]] Result<Charge> charge_for(const BudgetTerms& terms, const DpEvent& event, std::optional<Delta> delta);
 
 class Account {
@@ -49,14 +50,15 @@ class Account {
   [[nodiscard]] Result<void> take_back(const Charge& charge, const std::string& item);
   [[nodiscard]] bool fits(const Charge& charge, const std::string& item) const;
 
-  // What is left, in the rule's own measure, for people: "rho 0.12 and delta 1e-6", "2 of 3 of 'mean age'".
+  // What remains, in the rule's own measure, as text for people: "rho 0.12 and delta 1e-6", "2 of 3 of 'mean age'".
   [[nodiscard]] std::string left() const;
-  // The part of the budget that is spent, in [0, 1]: of ε for basic, of ρ for zcdp and approx-dp, at the best order for
-  // rdp, of the items for planned.
+  // The part of the budget that is spent, in [0, 1]. It is a part of ε for basic, of ρ for zcdp and approx-dp, of the
+  // divergence at the best order for rdp, and of the items for planned.
   [[nodiscard]] double spent_share() const;
   // The δ that uses have spent as their own.
   [[nodiscard]] double failures_spent() const;
-  // ε spent so far at δ, valid at all times at once. Not for planned (whose uses are composed from their events).
+  // The ε spent so far at δ, valid at all times at once. Not available for planned, whose uses are composed from their
+  // events.
   [[nodiscard]] Result<PrivacyLoss> odometer(Delta delta) const;
   // How often an item of the plan may still be used; nothing if there is no such item.
   [[nodiscard]] std::optional<std::uint64_t> item_left(const std::string& item) const;

@@ -25,9 +25,9 @@ DpEvent black_box(double epsilon, double delta) {
   return EpsilonDeltaEvent{PrivacyLoss::make(epsilon).value(), Delta::make(delta).value()};
 }
 
-// However many uses a rule admits, together they are within the total: checked by the accountant for fixed uses, which no valid
-// filter can beat.
-TEST(Account, WhatIsAdmittedIsWithinTheTotal) {
+// However many uses a rule admits, together they are within the total. The accountant for fixed uses checks this, and
+// no valid filter can beat it.
+TEST(Account, AdmitsNoMoreThanTheTotal) {
   for (Rule rule : {Rule::kZcdp, Rule::kRdp, Rule::kApproxDp, Rule::kBasic}) {
     for (const auto& [epsilon, delta] : {std::pair{0.5, 1e-6}, std::pair{3.0, 1e-5}, std::pair{10.0, 1e-9}}) {
       const BudgetTerms t = terms(epsilon, delta, rule);
@@ -49,8 +49,8 @@ TEST(Account, WhatIsAdmittedIsWithinTheTotal) {
   }
 }
 
-// Filters for Gaussian noise are not far from the best: a rule that admits almost nothing would be of no use.
-TEST(Account, RulesAreNotWasteful) {
+// Filters for Gaussian noise are not far from the best: a rule that admits almost nothing would be useless.
+TEST(Account, IsNotWasteful) {
   const auto most = [](Rule rule) {
     const BudgetTerms t = terms(3, 1e-5, rule);
     const Charge charge = charge_for(t, gaussian(50), std::nullopt).value();
@@ -59,12 +59,12 @@ TEST(Account, RulesAreNotWasteful) {
     while (account.spend(charge, {}).has_value()) ++count;
     return count;
   };
-  // Fixed in advance, 1437 uses are 3 at 1e-5: 1/2ρ = 2500/count.
+  // If fixed in advance, 1437 uses cost ε = 3 at δ = 1e-5: 1/2ρ = 2500/count.
   EXPECT_GT(most(Rule::kZcdp), 1000);
   EXPECT_GT(most(Rule::kRdp), 700);
 }
 
-TEST(Account, ZcdpBudgetIsTheLargest) {
+TEST(Account, FindsTheLargestZcdpBudget) {
   for (const auto& [epsilon, delta] : {std::pair{0.1, 1e-8}, std::pair{1.0, 1e-5}, std::pair{20.0, 0.01}}) {
     const BudgetTerms t = terms(epsilon, delta, Rule::kZcdp);
     const auto at = [&](double rho) {
@@ -76,7 +76,7 @@ TEST(Account, ZcdpBudgetIsTheLargest) {
   }
 }
 
-TEST(Account, TakingBackLeavesRoom) {
+TEST(Account, MakesRoomWhenAUseIsTakenBack) {
   for (Rule rule : {Rule::kZcdp, Rule::kRdp, Rule::kApproxDp, Rule::kBasic}) {
     const BudgetTerms t = terms(1, 1e-5, rule);
     const Charge charge = charge_for(t, black_box(0.1, 1e-9), Delta::of(1e-9)).value();
@@ -90,7 +90,7 @@ TEST(Account, TakingBackLeavesRoom) {
   }
 }
 
-TEST(Account, TheDeltaOfUsesIsLimited) {
+TEST(Account, LimitsTheDeltaOfUses) {
   for (Rule rule : {Rule::kZcdp, Rule::kRdp, Rule::kApproxDp, Rule::kBasic}) {
     const BudgetTerms t = terms(100, 1e-5, rule);
     Account account = Account::open(t).value();
@@ -103,7 +103,7 @@ TEST(Account, TheDeltaOfUsesIsLimited) {
   }
 }
 
-TEST(Account, TermsAreChecked) {
+TEST(Account, ChecksItsTerms) {
   const auto refused = [](const BudgetTerms& t, std::string_view part) {
     const Result<void> checked = check_terms(t);
     ASSERT_FALSE(checked.has_value());
@@ -133,7 +133,7 @@ TEST(Account, TermsAreChecked) {
   refused(t, "begin before it ends");
 }
 
-TEST(Account, TheOdometerCoversWhatIsSpent) {
+TEST(Account, HasAnOdometerThatCoversAllSpending) {
   for (Rule rule : {Rule::kZcdp, Rule::kRdp, Rule::kApproxDp, Rule::kBasic}) {
     const BudgetTerms t = terms(8, 1e-5, rule);
     Account account = Account::open(t).value();

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kMostForecast = 100'000;
 constexpr std::size_t kRateOver = 100;  // uses
 
-// Uses of one budget with equal ones counted together.
+// The uses of one budget. Equal ones are counted together.
 class Uses {
  public:
   void add(const std::string& event) { ++counts_[event]; }
@@ -43,7 +43,7 @@ class Uses {
   std::map<std::string, std::uint64_t> counts_;
 };
 
-// Calls `take` for each entry, parsed.
+// Calls `take` with each entry after parsing it.
 Result<void> for_each_entry(Ledger& ledger, const std::function<Result<void>(const Entry&)>& take) {
   return ledger.history(0, [&](const StoredEntry& stored) -> Result<void> {
     NF_TRY(const Entry entry, parse_entry(stored.text));
@@ -70,7 +70,7 @@ Result<std::unordered_map<std::uint64_t, Settled>> settlements(Ledger& ledger) {
   return all;
 }
 
-// What is spent at δ. Never more than the total, which the rule guarantees.
+// The ε spent at δ. It is never more than the total, which the rule guarantees.
 Result<double> spent_at(const LedgerState::Budget& budget, const Uses& uses, Delta delta) {
   const double total = budget.terms->epsilon.value();
   if (uses.is_empty() && budget.children.empty()) return 0.0;
@@ -195,7 +195,7 @@ Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::
 Result<std::optional<BudgetShares>> shares_of(Ledger& ledger, const std::string& budget,
                                               std::span<const std::uint64_t> reservations) {
   NF_TRY(LedgerState::Budget payer, ledger.budget(budget));
-  std::string part;  // of the payer's budget, that the uses are paid from; or empty
+  std::string part;  // the part of the payer's budget that pays for the uses; or empty
   while (!payer.terms->parent.empty()) {
     part = payer.terms->name;
     NF_TRY(payer, ledger.budget(payer.terms->parent));
@@ -230,7 +230,7 @@ Result<std::optional<BudgetShares>> shares_of(Ledger& ledger, const std::string&
     return success();
   };
   NF_TRY_VOID(for_each_entry(ledger, add_up));
-  // What was taken back since leaves less before.
+  // If other uses were taken back since, less was spent before.
   shares.before = std::clamp(shares.before, 0.0, std::max(0.0, spent - shares.own));
   shares.after = std::max(0.0, spent - shares.before - shares.own);
   return std::optional(shares);

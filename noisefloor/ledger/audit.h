@@ -1,8 +1,9 @@
-// What a ledger has to tell: the record of each use, what a budget has come to, and how long it will last.
+// Reports from a ledger: the record of each use, the summary of a budget, and how long the budget will last.
 //
-// Guarantee:     spent is an upper bound of what all uses up to then cost together at the budget's δ, for whatever way they were
-//                chosen; left is the total less that. Under planned it is the certified ε of the uses that were made.
-// Thread safety: as ledger.h.
+// Guarantee:     "spent" is an upper bound on the joint cost of all uses up to then at the budget's δ, however they
+//                were chosen; "left" is the total minus "spent". Under planned, "spent" is the certified ε of the uses
+//                that were made.
+// Thread safety: as in ledger.h.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace noisefloor {
 
-// "2026-03-01T12:00:00.000Z", and back: a date, or a date and a time in UTC.
+// Writes "2026-03-01T12:00:00.000Z". Reads a date, or a date and a time in UTC.
 [[nodiscard]] std::string show_time(TimeMs time);
 [[nodiscard]] Result<TimeMs> parse_time(const std::string& text);
 
@@ -38,43 +39,44 @@ struct AuditRecord {
   double delta_left;
 };
 
-// One JSON object. `version` is that of the program, which is that of its accountants.
+// One JSON object. `version` is the version of the program, and hence of its accountants.
 [[nodiscard]] std::string to_json(const AuditRecord& record, const std::string& version);
 
-// The records of one budget, or of all if none is named, in order.
+// Calls `take` with each record of one budget, or of all budgets if none is named, in order.
 [[nodiscard]] Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
                                            const std::function<void(const AuditRecord&)>& take);
 
 struct BudgetSummary {
   LedgerState::Budget budget;
   Delta at;             // the δ of the figures below
-  double odometer;      // what all uses so far cost, valid at all times
-  Interval if_planned;  // the certified ε had all uses been fixed in advance; not a guarantee for chosen ones
+  double odometer;      // the cost of all uses so far, valid at all times
+  Interval if_planned;  // the certified ε had all uses been fixed in advance; no guarantee for uses chosen adaptively
   std::vector<AccountantAnswer> beside;  // basic and advanced composition, for comparison
 };
 
 [[nodiscard]] Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at);
 
-// How some uses of a budget stand among the others, in ε at the δ of the budget that pays in the end: its parent's, if it has one.
+// The share that some uses of a budget have in its spending, in ε at the δ of the budget that pays in the end: the
+// parent's, if the budget has one.
 struct BudgetShares {
   std::shared_ptr<const BudgetTerms> terms;  // of the budget that pays
-  double before = 0;                         // spent when the first of them was reserved
-  double own = 0;
-  double after = 0;  // by others since
-  std::string left;  // in the words of its rule
+  double before = 0;                         // spent when the first of these uses was reserved
+  double own = 0;                            // spent by these uses
+  double after = 0;                          // spent by others since
+  std::string left;                          // in the words of its rule
 };
-// Nothing if the budget that pays is a planned one, whose items are paid for together.
+// Returns nothing if the budget that pays is a planned one, whose items are paid for together.
 [[nodiscard]] Result<std::optional<BudgetShares>> shares_of(Ledger& ledger, const std::string& budget,
                                                             std::span<const std::uint64_t> reservations);
 
 struct Forecast {
   std::uint64_t last;               // the reservation that is taken as the pattern
   std::uint64_t more;               // how many like it still fit
-  bool at_least;                    // there are more than that
-  std::optional<TimeMs> exhausted;  // at the rate of the last uses
+  bool at_least;                    // even more than that may fit
+  std::optional<TimeMs> exhausted;  // when, at the rate of the last uses
 };
 
-// Nothing if the budget was not used yet.
+// Returns nothing if the budget was not used yet.
 [[nodiscard]] Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budget);
 
 }  // namespace noisefloor

@@ -10,7 +10,7 @@
 namespace noisefloor {
 namespace {
 
-TEST(Audit, TimesComeBack) {
+TEST(Audit, ReadsBackTimes) {
   EXPECT_EQ(show_time(0), "1970-01-01T00:00:00.000Z");
   EXPECT_EQ(show_time(1'772'366'400'123), "2026-03-01T12:00:00.123Z");
   EXPECT_EQ(show_time(-1), "1969-12-31T23:59:59.999Z");
@@ -48,8 +48,9 @@ class AuditTest : public ::testing::Test {
   std::unique_ptr<Ledger> ledger_;
 };
 
-// The six queries of a trial are 1.4 by addition and 1.39966 at best. Advanced composition is no better than addition here.
-TEST_F(AuditTest, SummaryHasTheRightFigures) {
+// The six queries of a trial cost ε = 1.4 by addition and 1.39966 at best. Advanced composition is no better than
+// addition here.
+TEST_F(AuditTest, SummarizesWithTheRightFigures) {
   for (int i = 0; i < 4; ++i) spend("q" + std::to_string(i), 0.1, 0);
   spend("histogram", 0.5, 1e-6);
   spend("regression", 0.5, 1e-6);
@@ -63,7 +64,7 @@ TEST_F(AuditTest, SummaryHasTheRightFigures) {
   EXPECT_NE(summary.beside[1].how.find("no better than adding up"), std::string::npos);
 }
 
-TEST_F(AuditTest, SharesStandAmongTheOthers) {
+TEST_F(AuditTest, ComputesSharesAmongOtherUses) {
   spend("earlier", 0.5, 0);
   const std::uint64_t first = spend("own", 1, 1e-6);
   spend("between", 0.25, 0);
@@ -78,7 +79,7 @@ TEST_F(AuditTest, SharesStandAmongTheOthers) {
   EXPECT_FALSE(shares_of(*ledger_, "nobody", own).has_value());
 }
 
-TEST_F(AuditTest, SharesOfAPartAreThoseOfTheWhole) {
+TEST_F(AuditTest, TakesSharesOfAPartFromTheWhole) {
   spend("earlier", 0.5, 0);
   BudgetTerms part{"part", Epsilon::of(2), Delta::of(1e-6), Adjacency::kAddRemove, PrivacyUnit::kPerson, Rule::kBasic,
                    0};
@@ -91,7 +92,7 @@ TEST_F(AuditTest, SharesOfAPartAreThoseOfTheWhole) {
   EXPECT_NEAR(shares.after, 0, 1e-12);
 }
 
-TEST_F(AuditTest, RecordsSayWhatHappened) {
+TEST_F(AuditTest, RecordsWhatHappened) {
   const std::uint64_t first = spend("mean age", 0.5, 1e-6);
   ASSERT_TRUE(ledger_->commit(first, blake2b("x"), std::nullopt, 0.97).has_value());
   spend("open", 0.25, 0);
@@ -115,7 +116,7 @@ TEST_F(AuditTest, RecordsSayWhatHappened) {
   EXPECT_DOUBLE_EQ(records[1]["epsilon_spent"], 0.75);
 }
 
-TEST_F(AuditTest, ForecastCountsOn) {
+TEST_F(AuditTest, ForecastsFromTheLastUses) {
   EXPECT_FALSE(forecast(*ledger_, "trial").value().has_value());
   spend("a", 0.25, 0);
   spend("b", 0.25, 0);

@@ -1,4 +1,4 @@
-// What the writers of one transaction do to the ledger. Internal to ledger/.
+// The changes that the writers of one transaction make to the ledger. Internal to ledger/.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace noisefloor {
 
-// What the writers of one transaction add to the ledger.
+// Collects the entries that the writers of one transaction add, and writes them at once.
 class Ledger::Batch {
  public:
   Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time)
@@ -24,7 +24,7 @@ class Ledger::Batch {
   [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
-  // The entry's sequence, or the rule that it breaks.
+  // Returns the entry's sequence, or an error with the rule that the entry breaks.
   [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
     const Entry entry{state().next_sequence(), time_, std::move(body)};
     NF_TRY_VOID(ledger_.state_.apply(entry));
@@ -36,7 +36,7 @@ class Ledger::Batch {
   void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace(reservation, answer); }
   void keep_sketch(std::uint64_t entry, std::string sealed) { sketches_.emplace(entry, std::move(sealed)); }
 
-  // What was released for a reservation, by the entry that committed it: in this transaction or before.
+  // The digest of a release, from the entry that committed it in this transaction or before.
   [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
     const bool staged = !staged_.empty() && commit_sequence >= staged_.front().sequence;
     NF_TRY(const std::optional<StoredEntry> stored,
@@ -46,21 +46,23 @@ class Ledger::Batch {
       NF_TRY(const Entry entry, parse_entry(stored->text));
       if (const auto* commit = std::get_if<CommitEntry>(&entry.body)) return commit->release;
     }
-    return verification_failed(fmt::format("entry {} is not the commit that it was", commit_sequence));
+    return verification_failed(
+        fmt::format("entry {} is no longer the commit that it was: restore the ledger from a copy", commit_sequence));
   }
   [[nodiscard]] Result<std::optional<std::string>> answer(std::uint64_t reservation) {
     if (const auto place = answers_.find(reservation); place != answers_.end()) return std::optional(place->second);
     return transaction_.answer(reservation);
   }
 
-  // The sealed sketch of an entry, of this transaction or before, with the digest that its entry has.
+  // The sealed sketch of an entry of this transaction or before. Its digest was checked against the entry.
   [[nodiscard]] Result<std::string> sketch(const LedgerState::Dataset::Content& content) {
     const auto place = sketches_.find(content.entry);
     NF_TRY(std::optional<std::string> sealed,
            place != sketches_.end() ? std::optional(place->second) : transaction_.sketch(content.entry));
     if (sealed && blake2b(*sealed) == content.sketch) return *std::move(sealed);
-    return verification_failed(fmt::format("what entry {} keeps of a dataset's rows {}: restore the ledger from a copy",
-                                           content.entry, sealed ? "was altered" : "is gone"));
+    return verification_failed(
+        fmt::format("the sketch of a dataset's rows at entry {} {}: restore the ledger from a copy", content.entry,
+                    sealed ? "was altered" : "is gone"));
   }
 
   // Writes everything and makes it durable.

@@ -42,7 +42,7 @@ DpEvent planned_event(const std::string& name, const BudgetTerms& terms) {
   for (const PlanItem& item : terms.plan) {
     if (item.name == name) return item.event;
   }
-  return ZeroCostEvent{};  // which the ledger refuses, with the names that there are
+  return ZeroCostEvent{};  // the ledger refuses it and names the items that exist
 }
 
 Result<DpEvent> event_in(const std::string& text, const BudgetTerms& terms) {
@@ -50,9 +50,10 @@ Result<DpEvent> event_in(const std::string& text, const BudgetTerms& terms) {
   if (!json.is_object() || !json.contains("noisefloor_event")) return parse_event(text);
   NF_TRY(const DpStatement statement, parse_statement(text));
   if (statement.adjacency != terms.adjacency || statement.unit != terms.unit) {
-    return invalid_argument(fmt::format("the budget {} is about {} of one {}, and the event about {} of one {}",
-                                        shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
-                                        name_of(statement.adjacency), name_of(statement.unit)));
+    return invalid_argument(
+        fmt::format("the budget {} is for {} of one {}, and the event is for {} of one {}: use a budget for the same",
+                    shown(terms.name), name_of(terms.adjacency), name_of(terms.unit), name_of(statement.adjacency),
+                    name_of(statement.unit)));
   }
   return statement.event;
 }
@@ -74,7 +75,7 @@ Result<DpEvent> noisy_event(NoiseMultiplier noise, const StatedTraining& trainin
 }  // namespace
 
 Result<BudgetTerms> terms_of(StatedTerms stated) {
-  // Rényi divergences know of sampling, and need a δ.
+  // Rényi divergences take account of sampling, and need a δ.
   const Rule usual = stated.delta.value() > 0 ? Rule::kRdp : Rule::kBasic;
   const Rule rule = stated.plan ? Rule::kPlanned : stated.rule.value_or(usual);
   if (rule == Rule::kPlanned && !stated.plan) {
@@ -97,7 +98,7 @@ Result<BudgetTerms> terms_of(StatedTerms stated) {
 Result<std::vector<PlanItem>> parse_plan_items(std::string_view json_text) {
   const Json json = Json::parse(json_text, nullptr, false);
   if (!json.is_object() || !json.contains("items") || !json["items"].is_array()) {
-    return bad_plan("it has no list of items");
+    return bad_plan("the plan has no list of items");
   }
   std::vector<PlanItem> items;
   for (const Json& one : json["items"]) {
@@ -111,9 +112,11 @@ Result<DpEvent> event_of_use(const StatedUse& use, const BudgetTerms& terms) {
   if (terms.rule == Rule::kPlanned) return planned_event(use.item, terms);
   const int stated =
       int{use.event.has_value()} + int{use.rho.has_value()} + int{use.noise.has_value()} + int{use.epsilon.has_value()};
-  if (stated > 1) return invalid_argument("state what is spent once: an event, rho, a noise multiplier or epsilon");
+  if (stated > 1)
+    return invalid_argument(
+        "the cost is stated more than once: state only one of an event, rho, a noise multiplier and epsilon");
   if (!use.noise && (use.training.samples() || use.training.steps || use.training.epochs)) {
-    return invalid_argument("steps and batches need a noise multiplier: what they cost follows from it");
+    return invalid_argument("steps and batches need a noise multiplier: their cost follows from it");
   }
   if (use.event) return event_in(*use.event, terms);
   if (use.rho) {
@@ -127,8 +130,7 @@ Result<DpEvent> event_of_use(const StatedUse& use, const BudgetTerms& terms) {
   }
   return invalid_argument(
       "what is to be spent? State epsilon (and delta), a noise multiplier (with steps and batches), rho, an event, or "
-      "an "
-      "item of a plan");
+      "an item of a plan");
 }
 
 }  // namespace noisefloor

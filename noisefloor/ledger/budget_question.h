@@ -1,8 +1,9 @@
-// What people ask of a budget, in the numbers that they have: the terms of a new one, and the event of a use.
+// Answers to what people ask of a budget, in the numbers that they have: the terms of a new budget, and the event of a
+// use.
 //
-// Guarantee:     a training's event is that of event/dp_sgd_event.h: its noise multiplier is σ divided by the clip
-//                norm, for every draw. Without a draw, noise is Gaussian, and its multiplier is σ divided by the
-//                sensitivity under the budget's neighbours.
+// Guarantee:     a training has the event of event/dp_sgd_event.h: its noise multiplier is σ divided by the clip norm,
+//                for every way to draw a batch. If no batches are drawn, the noise is Gaussian, and its multiplier is σ
+//                divided by the sensitivity under the budget's neighbours.
 // Refused:       numbers that contradict each other or do not say enough, and statements about other neighbours.
 // Thread safety: pure functions.
 #pragma once
@@ -26,9 +27,9 @@ struct StatedTerms {
   Delta delta;
   Adjacency adjacency = Adjacency::kAddRemove;
   PrivacyUnit unit = PrivacyUnit::kRow;
-  std::optional<Rule> rule = {};                   // planned with a plan; else rdp, or basic without a delta
+  std::optional<Rule> rule = {};                   // default: planned with a plan; else rdp, or basic if delta is 0
   std::optional<std::vector<PlanItem>> plan = {};  // makes the budget a planned one
-  std::optional<double> failures = {};             // the rule's default
+  std::optional<double> failures = {};             // default: the rule's own
   std::vector<double> orders = {};
   std::string parent = {};
   std::optional<TimeMs> from = {};
@@ -37,10 +38,11 @@ struct StatedTerms {
 
 [[nodiscard]] Result<BudgetTerms> terms_of(StatedTerms stated);
 
-// {"items": [{"name": "…", "times": 1, "event": {…}}]}; kInputData with the reason and this form.
+// Reads {"items": [{"name": "…", "times": 1, "event": {…}}]}. Any other text is kInputData, with the reason and this
+// form.
 [[nodiscard]] Result<std::vector<PlanItem>> parse_plan_items(std::string_view json_text);
 
-// One of: an item of a plan, an event, ρ, noise (with a training's draw or without), ε with or without δ.
+// States one of: an item of a plan, an event, ρ, noise (on a training's batches or not), ε with or without δ.
 struct StatedUse {
   std::string item = {};
   std::optional<std::string> event = {};  // JSON of an event or of a statement
@@ -48,11 +50,11 @@ struct StatedUse {
   std::optional<NoiseMultiplier> noise = {};
   StatedTraining training = {};  // how the noise is used: once, so many steps, on sampled batches
   std::optional<Epsilon> epsilon = {};
-  std::optional<Delta> delta = {};  // of epsilon, or what a use may spend under the rules basic and approx-dp
+  std::optional<Delta> delta = {};  // goes with epsilon, or is what a use may spend under basic and approx-dp
 };
 
-// The event of a use of a budget with these terms. For a planned budget it is the item's; the ledger refuses unknown
-// items.
+// The event of a use of a budget with these terms. For a planned budget it is the event of the item; the ledger refuses
+// unknown items.
 [[nodiscard]] Result<DpEvent> event_of_use(const StatedUse& use, const BudgetTerms& terms);
 
 }  // namespace noisefloor

@@ -25,7 +25,7 @@ StatedUse training(Draw draw) {
   return use;
 }
 
-TEST(BudgetQuestion, TheRuleFollowsFromWhatIsStated) {
+TEST(BudgetQuestion, DerivesTheRuleFromTheStatedTerms) {
   EXPECT_EQ(terms().rule, Rule::kRdp);
   EXPECT_EQ(terms().failures, default_failures(Rule::kRdp));
   StatedTerms pure{.name = "pure", .epsilon = Epsilon::of(1), .delta = Delta::of(0)};
@@ -34,12 +34,12 @@ TEST(BudgetQuestion, TheRuleFollowsFromWhatIsStated) {
   expect_invalid(terms_of(pure).error(), "needs its plan");
   pure.plan = {{"mean", GaussianEvent{NoiseMultiplier::of(20)}, Steps::of(2)}};
   pure.rule = Rule::kZcdp;
-  EXPECT_EQ(terms_of(pure).value().rule, Rule::kPlanned) << "a plan makes a budget a planned one";
+  EXPECT_EQ(terms_of(pure).value().rule, Rule::kPlanned) << "a budget with a plan is a planned one";
   pure.failures = 0.25;
   EXPECT_EQ(terms_of(pure).value().failures, 0.25);
 }
 
-TEST(BudgetQuestion, PlansAreReadStrictly) {
+TEST(BudgetQuestion, ReadsPlansStrictly) {
   const std::vector<PlanItem> items = parse_plan_items(R"({"items": [{"name": "a", "event": {"kind": "zero_cost"}},
                                      {"name": "b", "times": 3, "event": {"kind": "gaussian", "noise_multiplier": 2}}]})")
                                           .value();
@@ -57,7 +57,7 @@ TEST(BudgetQuestion, PlansAreReadStrictly) {
   }
 }
 
-TEST(BudgetQuestion, NoiseIsOnceOftenOrOnBatches) {
+TEST(BudgetQuestion, TakesNoiseOnceOftenOrOnBatches) {
   StatedUse use;
   use.noise = NoiseMultiplier::of(4);
   EXPECT_EQ(event_of_use(use, terms()).value(), DpEvent(GaussianEvent{*use.noise}));
@@ -70,15 +70,15 @@ TEST(BudgetQuestion, NoiseIsOnceOftenOrOnBatches) {
             DpEvent(PoissonSampledEvent{SamplingRate::of(0.1), GaussianEvent{*use.noise}}));
 }
 
-// The budget's neighbours decide: a batch of fixed size pays for two clip norms, and has no event under add-remove.
-TEST(BudgetQuestion, BatchesOfFixedSizePayForTwoClipNorms) {
+// The budget's neighbours decide: a batch of fixed size costs two clip norms, and has no event under add-remove.
+TEST(BudgetQuestion, ChargesTwoClipNormsForBatchesOfFixedSize) {
   EXPECT_EQ(event_of_use(training(Draw::kFixedSize), terms(Adjacency::kReplaceOne)).value(),
             DpEvent(SelfComposedEvent{Steps::of(5), FixedSizeSampledEvent{Rows::of(10), Rows::of(100),
                                                                           GaussianEvent{NoiseMultiplier::of(2)}}}));
   expect_invalid(event_of_use(training(Draw::kFixedSize), terms()).error(), "replace-one");
 }
 
-TEST(BudgetQuestion, BoundsAndEventsAreTakenAsTheyAre) {
+TEST(BudgetQuestion, TakesBoundsAndEventsAsTheyAre) {
   StatedUse bound;
   bound.epsilon = Epsilon::of(0.5);
   EXPECT_EQ(event_of_use(bound, terms()).value(), DpEvent(EpsilonDeltaEvent{PrivacyLoss::of(0.5), Delta::of(0)}));
@@ -96,7 +96,7 @@ TEST(BudgetQuestion, BoundsAndEventsAreTakenAsTheyAre) {
   expect_invalid(event_of_use(event, terms(Adjacency::kReplaceOne)).error(), "replace-one");
 }
 
-TEST(BudgetQuestion, AnItemOfAPlanHasItsEvent) {
+TEST(BudgetQuestion, FindsTheEventOfAnItem) {
   BudgetTerms planned = terms();
   planned.rule = Rule::kPlanned;
   planned.plan = {{"mean", GaussianEvent{NoiseMultiplier::of(20)}, Steps::of(2)}};
@@ -104,7 +104,7 @@ TEST(BudgetQuestion, AnItemOfAPlanHasItsEvent) {
   EXPECT_EQ(event_of_use({.item = "median"}, planned).value(), DpEvent(ZeroCostEvent{}));
 }
 
-TEST(BudgetQuestion, ContradictionsAndGapsAreRefused) {
+TEST(BudgetQuestion, RefusesContradictionsAndGaps) {
   expect_invalid(event_of_use({}, terms()).error(), "what is to be spent");
   StatedUse two = training(Draw::kPoisson);
   two.epsilon = Epsilon::of(1);

@@ -1,5 +1,5 @@
-// Writing and reading JSON of which there is one text only: fields in a fixed order, no spaces, the shortest form of every
-// number, the fewest escapes. The reader takes a text apart in one pass and refuses any other.
+// Writes and reads canonical JSON, in which every value has exactly one text: fields in a fixed order, no spaces, the
+// shortest form of every number, the fewest escapes. The reader takes one pass and refuses any other text.
 #pragma once
 
 #include <array>
@@ -12,30 +12,30 @@
 
 namespace noisefloor {
 
-// In quotes, with ", \ and control characters escaped.
+// Appends `text` in quotes, with ", \ and control characters escaped.
 void append_json_string(std::string& out, std::string_view text);
-// The shortest text that reads back as the same number; null for infinities.
+// Appends the shortest text that reads back as the same number; null for infinities.
 void append_json_number(std::string& out, double value);
 
 class CanonicalReader {
  public:
   explicit CanonicalReader(std::string_view text) : rest_(text) {}
 
-  // False once anything was not as expected; what is read from then on is empty or zero.
+  // False once anything was not as expected; all values read from then on are empty or zero.
   [[nodiscard]] bool good() const { return good_; }
-  // Everything was as expected and nothing is left.
+  // True if everything was as expected and nothing is left.
   [[nodiscard]] bool done() const { return good_ && rest_.empty(); }
   void fail() { good_ = false; }
 
   void literal(std::string_view expected);
-  // Consumes `expected` if it stands here.
+  // Consumes `expected` if it comes next.
   [[nodiscard]] bool maybe(std::string_view expected);
   [[nodiscard]] std::string string();
   [[nodiscard]] std::uint64_t count();
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] double number();            // finite
   [[nodiscard]] double number_or_null();    // +∞ for null
-  [[nodiscard]] std::string_view object();  // the text of an object, not looked into beyond its braces
+  [[nodiscard]] std::string_view object();  // the text of an object; only its braces are checked
   // [item,item,…]: calls `item` for each.
   template <class Item>
   void list(Item&& item) {

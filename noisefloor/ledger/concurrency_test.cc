@@ -1,5 +1,5 @@
-// 64 spenders in 8 processes do as they please, at the same time. Each writes down what it was told; from that a model that
-// knows nothing of chains, filters and transactions says what the ledger must hold.
+// 64 spenders in 8 processes make random requests at the same time. Each logs the answers that it gets. From the logs,
+// a model that knows nothing of chains, filters and transactions computes what the ledger must hold.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,12 +33,12 @@ using testing::value_of;
 
 constexpr int kProcesses = 8;
 constexpr int kThreads = 8;
-constexpr double kUse = 1.0 / 1024;  // ε of a use of a sum, exact in every sum
+constexpr double kUse = 1.0 / 1024;  // ε of one use; sums of it are exact
 constexpr double kNoise = 40;
 constexpr std::uint64_t kShared = 24;    // keys that everybody uses
 constexpr std::uint64_t kContested = 6;  // names that everybody wants
 
-// The budgets that are there from the start. Nobody takes anything back from the first.
+// The budgets that exist from the start. Nobody takes anything back from the first.
 const std::array<std::pair<const char*, Rule>, 7> kBudgets{{{"strict", Rule::kBasic},
                                                             {"basic", Rule::kBasic},
                                                             {"zcdp", Rule::kZcdp},
@@ -53,7 +53,7 @@ ReserveRequest ask(const std::string& budget, const std::string& key) {
   return request(budget, key, use_of(budget), budget == "planned" ? "item" : "");
 }
 
-// How many uses each budget has room for: some fewer than are asked for.
+// Each budget has room for `room` uses; some of them for fewer than are asked for.
 void create_budgets(Ledger& ledger, std::uint64_t room) {
   for (const auto& [name, rule] : kBudgets) {
     const double sum = static_cast<double>(room) * kUse;
@@ -65,7 +65,7 @@ void create_budgets(Ledger& ledger, std::uint64_t room) {
   }
 }
 
-// One thread. Lines of what it did: kind, budget, key, number, answer.
+// One thread. It logs a line for each thing that it did: kind, budget, key, number, answer.
 class Spender {
  public:
   Spender(Ledger& ledger, const std::string& log, std::string name, std::uint64_t seed)
@@ -129,7 +129,7 @@ class Spender {
     } else if (what < 30 && !own_.empty()) {
       budget = own_[uniform_below(random_, own_.size())];
     } else if (what < 36 && !settled_.empty()) {
-      // The same again: the same answer, and nothing new.
+      // Repeats a request: it must get the same answer, and nothing new.
       std::tie(budget, key) = settled_[uniform_below(random_, settled_.size())];
     }
     Result<Reservation> made = ledger_.reserve(ask(budget, key));
@@ -175,7 +175,7 @@ class Spender {
   std::vector<std::pair<std::string, std::string>> settled_;
 };
 
-// What the lines come to.
+// The state that follows from the logs.
 struct Model {
   struct Use {
     std::uint64_t sequence;
@@ -220,7 +220,7 @@ struct Model {
       }
     }
   }
-  // After all files: a spender settles what it was granted itself.
+  // Call this after all logs were read. Each spender settles only what it was granted.
   void settle() {
     for (const auto& [kind, use, number, answer] : pending) {
       ASSERT_TRUE(uses.contains(use));
@@ -274,7 +274,7 @@ void check_budget(const LedgerState& state, const std::string& name, const Model
     EXPECT_LE(rho, budget->terms->rho);
     EXPECT_NEAR(share, rho / budget->terms->rho, 1e-9);
   } else {
-    // The same charges in another order: a filter's sum is within rounding of any order.
+    // The same charges in another order: the filter's sum agrees up to rounding.
     Account fresh = value_of(Account::open(*budget->terms));
     const Charge charge = value_of(charge_for(*budget->terms, use_of(name), std::nullopt));
     for (std::uint64_t i = 0; i < net; ++i) expect_good(fresh.spend(charge, {}));
@@ -292,7 +292,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
     LedgerOptions options;
     options.busy_ms = 600'000;
     FaultyVfs::instance();
-    options.sqlite_vfs = FaultyVfs::kName;  // does not wait for the disk, so that there is more of a crowd
+    options.sqlite_vfs = FaultyVfs::kName;  // does not wait for the disk, so that more spenders collide
     const std::string witness = place.path("witness.json");
     {
       const auto ledger = value_of(Ledger::create(place.location(), SigningKey::from_seed(seed), options));
@@ -305,7 +305,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
     const auto work = [&](int process) {
       LedgerOptions own = options;
       if (process == 0) own.witness = witness;
-      const bool one_for_all = process % 2 == 0;  // threads that share a ledger, and threads with one each
+      const bool one_for_all = process % 2 == 0;  // threads share a ledger, or have one each
       std::vector<std::unique_ptr<Ledger>> ledgers;
       for (int t = 0; t < (one_for_all ? 1 : kThreads); ++t) {
         ledgers.push_back(value_of(Ledger::open(place.location(), SigningKey::from_seed(seed), own)));
@@ -326,7 +326,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
     for (int process = 0; process < kProcesses; ++process) {
       spenders.push_back(ChildProcess::start([&, process] { return work(process); }));
     }
-    // Who verifies meanwhile finds nothing wrong either.
+    // Verification in the meantime finds nothing wrong either.
     int looks = 0;
     const auto running = [&] {
       return std::count_if(spenders.begin(), spenders.end(), [](ChildProcess& one) { return one.is_running(); });
@@ -357,17 +357,17 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
       for (const auto& [name, rule] : kBudgets) check_budget(state, name, model, room);
       for (const std::string& part : model.parts) check_budget(state, part, model, room);
       for (const std::string& part : model.no_parts) EXPECT_EQ(state.find(part), nullptr);
-      // More was wanted than there was, and all of it was given out.
+      // More was asked for than there was, and all of it was granted.
       EXPECT_EQ(state.find("strict")->spends, room);
       EXPECT_EQ(state.find("whole")->children.size(), model.parts.size());
-      EXPECT_FALSE(model.won.empty());  // which of the names are asked for is chance
+      EXPECT_FALSE(model.won.empty());  // which names are asked for is random
       for (const auto& [name, times] : model.won) EXPECT_EQ(times, 1) << name;
       for (const auto& use : model.refused) {
         EXPECT_EQ(state.find_key(use.first, use.second).has_value(), model.uses.contains(use)) << use.second;
       }
       return success();
     }));
-    // Every entry was told to somebody, once.
+    // Every entry was reported to exactly one spender.
     std::uint64_t reservations = 0;
     expect_good(ledger->history(0, [&](const StoredEntry& stored) -> Result<void> {
       NF_TRY(const Entry entry, parse_entry(stored.text));
@@ -392,11 +392,12 @@ class SlowConcurrencyTest : public ConcurrencyTest {};
 INSTANTIATE_TEST_SUITE_P(Sqlite, ConcurrencyTest, ::testing::Values(Backend::kSqlite));
 INSTANTIATE_TEST_SUITE_P(Postgres, ConcurrencyTest, ::testing::Values(Backend::kPostgres));
 
-TEST_P(ConcurrencyTest, SixtyFourSpendersNeverOverspend) { run(3'200); }
+TEST_P(ConcurrencyTest, NeverOverspendsWithSixtyFourSpenders) { run(3'200); }
 
-// GoogleTest would call these Sqlite/Slow…, and what is slow is known by the beginning of its name.
+// Slow tests are recognised by the beginning of their names. With the prefix Sqlite, GoogleTest would call these
+// Sqlite/Slow….
 INSTANTIATE_TEST_SUITE_P(Slow, SlowConcurrencyTest, ::testing::Values(Backend::kSqlite, Backend::kPostgres));
-TEST_P(SlowConcurrencyTest, SixtyFourSpendersNeverOverspend) { run(102'400); }
+TEST_P(SlowConcurrencyTest, NeverOverspendsWithSixtyFourSpenders) { run(102'400); }
 
 }  // namespace
 }  // namespace noisefloor

@@ -1,5 +1,5 @@
-// A spender that is killed, at every write and at random times, and a machine that loses power: what was released is
-// always counted as spent, and the ledger goes on.
+// A spender is killed at every write and at random times, and a machine loses power: every release still counts as
+// spent, and the ledger can still be used.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -66,8 +66,8 @@ Result<void> create_budgets(Ledger& ledger) {
   return success();
 }
 
-// What the world has seen. A line that was written is there even if the writer is killed right after; on the real disk it
-// is also synced.
+// The releases that were published. A written line persists even if the writer is killed right after; on the real disk
+// it is also synced.
 class Released {
  public:
   Released(const std::string& path, bool synced)
@@ -86,7 +86,8 @@ class Released {
   int descriptor_;
 };
 
-// Spends as every caller does: reserve, draw, release, commit. Some take their reservation back, some end before the commit.
+// Spends as every caller does: reserve, draw, release, commit. Some rounds abort their reservation, some end before the
+// commit.
 Result<void> spend_round(Ledger& ledger, const Released& released, const std::string& prefix, int round) {
   const auto number = static_cast<std::size_t>(round);
   const Kind& kind = kKinds[number % kKinds.size()];
@@ -119,7 +120,7 @@ class CrashBench {
     return Ledger::open(place_.location(), std::move(key), std::move(options));
   }
 
-  // The work of a child. 0 if it came to its end.
+  // The work of a child process. Returns 0 if it finished.
   [[nodiscard]] int spend(const std::string& prefix, int rounds, LedgerOptions options = {}) const {
     const Released released(this->released(), options.sqlite_vfs.empty());
     Result<std::unique_ptr<Ledger>> ledger = open(std::move(options));
@@ -131,7 +132,7 @@ class CrashBench {
     return 0;
   }
 
-  // A file as it was when keep() was called, in the same inode.
+  // put_back() restores the files as they were at keep(), in the same inodes.
   void keep() {
     ledger_ = content_of(location());
     fence_ = content_of(location() + ".fence");
@@ -143,10 +144,10 @@ class CrashBench {
     overwrite(location() + ".fence", fence_);
   }
 
-  // What must hold after every crash.
+  // Checks what must hold after every crash.
   void check(const std::string& next_key) const {
     expect_clean(location());
-    const auto ledger = value_of(open(faulty()));  // who checks need not wait for the disk
+    const auto ledger = value_of(open(faulty()));  // the check need not wait for the disk
     std::size_t lines = 0;
     expect_good(ledger->read([&](const LedgerState& state) -> Result<void> {
       std::istringstream released(content_of(this->released()));
@@ -163,7 +164,7 @@ class CrashBench {
       std::uint64_t spent = 0;
       for (const LedgerState::Budget& one : state.budgets()) spent += one.spends - one.aborted;
       EXPECT_GE(spent, lines);
-      // The amount, not only the count.
+      // Checks the amount, not only the count.
       const LedgerState::Budget& basic = *state.find("basic");
       EXPECT_EQ(basic.account.spent_share() * 128, static_cast<double>(basic.spends - basic.aborted) / 1024);
       return success();
@@ -183,7 +184,7 @@ class CrashBench {
   std::string fence_;
 };
 
-// One child for every operation k of the workload, until the workload ends before it.
+// Runs one child for every operation k of the workload, until the workload ends before operation k.
 void crash_everywhere(Fault fault, int rounds, std::uint64_t seeds, std::uint64_t stride) {
   CrashBench bench(Backend::kSqlite);
   bench.keep();
@@ -203,23 +204,24 @@ void crash_everywhere(Fault fault, int rounds, std::uint64_t seeds, std::uint64_
       bench.check("after");
     }
   }
-  // Each round takes several writes and a sync for each of its entries: less would mean that the fault did not strike.
+  // Each round takes several writes and a sync for each of its entries: fewer crashes would mean that faults did not
+  // strike.
   EXPECT_GT(crashes, static_cast<std::uint64_t>(rounds) * 6 * seeds / stride);
 }
 
-TEST(CrashTest, AKillAtEveryWriteLosesNoSpend) { crash_everywhere(Fault::kKill, 12, 1, 1); }
-TEST(CrashTest, APowerLossAtEveryWriteLosesNoSpend) { crash_everywhere(Fault::kPowerLoss, 12, 1, 1); }
-// Long enough for checkpoints while it is being written to.
-TEST(SlowCrashTest, AKillAtEveryWriteLosesNoSpend) {
+TEST(CrashTest, LosesNoSpendWhenKilledAtAnyWrite) { crash_everywhere(Fault::kKill, 12, 1, 1); }
+TEST(CrashTest, LosesNoSpendWhenPowerFailsAtAnyWrite) { crash_everywhere(Fault::kPowerLoss, 12, 1, 1); }
+// These runs are long enough for checkpoints during writes.
+TEST(SlowCrashTest, LosesNoSpendWhenKilledAtAnyWrite) {
   crash_everywhere(Fault::kKill, 30, 2, 1);
   crash_everywhere(Fault::kKill, 400, 1, 13);
 }
-TEST(SlowCrashTest, APowerLossAtEveryWriteLosesNoSpend) {
+TEST(SlowCrashTest, LosesNoSpendWhenPowerFailsAtAnyWrite) {
   crash_everywhere(Fault::kPowerLoss, 30, 8, 1);
   crash_everywhere(Fault::kPowerLoss, 400, 1, 13);
 }
 
-// A ledger that was only half made has released nothing. It says so, and can be made again.
+// A ledger that was only half made has released nothing. The error says so, and the ledger can be made again.
 void crash_in_creation(Fault fault, std::uint64_t seeds) {
   bool over = false;
   for (std::uint64_t k = 0; !over && !::testing::Test::HasFailure(); ++k) {
@@ -241,11 +243,11 @@ void crash_in_creation(Fault fault, std::uint64_t seeds) {
       EXPECT_EQ(child.exit_code(), over ? 0 : -1);
       Result<std::unique_ptr<Ledger>> ledger = Ledger::open(path, key(), faulty());
       if (std::filesystem::exists(folder.path("created"))) {
-        // It was reported as made: it is there.
+        // The creation was reported as done, so the ledger exists.
         ASSERT_TRUE(ledger.has_value()) << ledger.error().message;
         if (!over) expect_good(ledger.value()->create_budget(terms("other", 1, 0, Rule::kBasic)));
       } else if (ledger.has_value()) {
-        // The first entry got to the disk, and the fence perhaps not.
+        // The first entry got to the disk; the fence may not have.
         expect_good(ledger.value()->adopt("creation was interrupted"));
         expect_good(ledger.value()->create_budget(terms("basic", 1, 0, Rule::kBasic)));
       } else {
@@ -263,11 +265,11 @@ void crash_in_creation(Fault fault, std::uint64_t seeds) {
   }
 }
 
-TEST(CrashTest, AKillAtEveryWriteOfTheCreation) { crash_in_creation(Fault::kKill, 1); }
-TEST(CrashTest, APowerLossAtEveryWriteOfTheCreation) { crash_in_creation(Fault::kPowerLoss, 2); }
-TEST(SlowCrashTest, APowerLossAtEveryWriteOfTheCreation) { crash_in_creation(Fault::kPowerLoss, 20); }
+TEST(CrashTest, SurvivesAKillAtAnyWriteOfItsCreation) { crash_in_creation(Fault::kKill, 1); }
+TEST(CrashTest, SurvivesAPowerLossAtAnyWriteOfItsCreation) { crash_in_creation(Fault::kPowerLoss, 2); }
+TEST(SlowCrashTest, SurvivesAPowerLossAtAnyWriteOfItsCreation) { crash_in_creation(Fault::kPowerLoss, 20); }
 
-// Several spenders, killed after some time, on a ledger that goes on growing.
+// Several spenders are killed after some time, while the ledger keeps growing.
 void kill_at_random(Backend backend, int kills, int spenders) {
   CrashBench bench(backend);
   if (!bench.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
@@ -290,10 +292,10 @@ void kill_at_random(Backend backend, int kills, int spenders) {
   }
 }
 
-TEST(CrashTest, RandomKillsLoseNoSpend) { kill_at_random(Backend::kSqlite, 100, 4); }
-TEST(CrashTest, RandomKillsOfPostgresClientsLoseNoSpend) { kill_at_random(Backend::kPostgres, 60, 4); }
-TEST(SlowCrashTest, RandomKillsLoseNoSpend) { kill_at_random(Backend::kSqlite, 1'000, 4); }
-TEST(SlowCrashTest, RandomKillsOfPostgresClientsLoseNoSpend) { kill_at_random(Backend::kPostgres, 1'000, 4); }
+TEST(CrashTest, LosesNoSpendWhenKilledAtRandom) { kill_at_random(Backend::kSqlite, 100, 4); }
+TEST(CrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) { kill_at_random(Backend::kPostgres, 60, 4); }
+TEST(SlowCrashTest, LosesNoSpendWhenKilledAtRandom) { kill_at_random(Backend::kSqlite, 1'000, 4); }
+TEST(SlowCrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) { kill_at_random(Backend::kPostgres, 1'000, 4); }
 
 // Power is lost again and again: recovery itself may be interrupted.
 void lose_power_at_random(int times) {
@@ -301,7 +303,7 @@ void lose_power_at_random(int times) {
   ReplayRandom random = ReplayRandom::create(21).value();
   for (int i = 0; i < times && !::testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
-    // Twice in a row, the second time often before the first round is through.
+    // Power fails twice in a row, the second time often before the first round is over.
     for (const std::uint64_t within : {std::uint64_t{200}, std::uint64_t{12}}) {
       const std::uint64_t k = uniform_below(random, within);
       const std::uint64_t seed = random.next_u64();
@@ -315,11 +317,11 @@ void lose_power_at_random(int times) {
   }
 }
 
-TEST(CrashTest, RandomPowerLossesLoseNoSpend) { lose_power_at_random(50); }
-TEST(SlowCrashTest, RandomPowerLossesLoseNoSpend) { lose_power_at_random(1'000); }
+TEST(CrashTest, LosesNoSpendWhenPowerFailsAtRandom) { lose_power_at_random(50); }
+TEST(SlowCrashTest, LosesNoSpendWhenPowerFailsAtRandom) { lose_power_at_random(1'000); }
 
-// The database's server goes down without a word, and comes back.
-TEST(SlowCrashTest, ACrashOfThePostgresServerLosesNoSpend) {
+// The database server stops without warning, and starts again.
+TEST(SlowCrashTest, LosesNoSpendWhenThePostgresServerCrashes) {
   testing::TemporaryFolder folder;
   const auto server = [&](const std::string& verb) {
     return std::system(

@@ -13,10 +13,10 @@ Error to_error(const DatasetConflict& c) {
   switch (c.kind) {
     case DatasetConflict::Kind::kUnknown:
       return invalid_argument(
-          fmt::format("the ledger knows no dataset {}: add it first, with the budget for all of its uses", name));
+          fmt::format("the ledger has no dataset {}: add it first, with the budget for all of its uses", name));
     case DatasetConflict::Kind::kOtherDataset:
       return budget_exhausted(
-          fmt::format("the rows of {} belong to the dataset {}: they can only be used from its budget, and {} is not "
+          fmt::format("the rows of {} belong to the dataset {}: only its budget can pay for them, and {} is not "
                       "declared to share it. Nothing was spent",
                       name, owner, name));
     case DatasetConflict::Kind::kRetired:

@@ -1,4 +1,4 @@
-// What the ledger is asked about a dataset, and what it says: whose the rows are, and which budget pays for them.
+// Questions to the ledger about a dataset, and its answers: who owns the rows, and which budget pays for them.
 //
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -16,32 +16,32 @@ namespace noisefloor {
 
 struct NewDataset {
   std::string name;
-  Digest description;                 // of what is publicly stated about it
-  std::optional<BudgetTerms> budget;  // nothing: the data are public, or share the budget of `same_as`
-  std::string same_as = {};           // a dataset that holds the same rows, or some of them: its budget pays
+  Digest description;                 // digest of what is publicly stated about the dataset
+  std::optional<BudgetTerms> budget;  // none: the data are public, or share the budget of `same_as`
+  std::string same_as = {};           // a dataset that holds the same rows, or some of them; its budget pays
 };
 
 struct DatasetUse {
   std::string name;
   Digest description;
-  bool is_public = false;  // by declaration of whoever uses it
+  bool is_public = false;  // whoever uses the dataset declares it public
 };
 
 struct DatasetGrant {
   std::string dataset;
-  std::string budget;       // to reserve from; empty: the rows are public and cost nothing
+  std::string budget;       // reserve from this one; empty: the rows are public and cost nothing
   bool new_rows = false;    // the dataset was not seen with these rows before
-  bool new_budget = false;  // made for it
+  bool new_budget = false;  // the budget was made for this dataset
 };
 
-// Why rows may not be used like this. Nothing was written, except that the refusal itself tells that rows are shared.
+// Why rows may not be used like this. Nothing was written; yet the refusal itself reveals that rows are shared.
 struct DatasetConflict {
   enum class Kind : std::uint8_t {
     kUnknown,         // the ledger has no dataset of this name
     kOtherDataset,    // the rows belong to `owner`
-    kRetired,         // they belong to `owner`, or are `owner`, which was retired
-    kDeclaredPublic,  // they are declared public, and belong to `owner`, which is private
-    kNotPublic,       // the use declares the dataset public and the ledger has it as private, or the other way round
+    kRetired,         // the rows belong to `owner`, or the dataset is `owner`, which was retired
+    kDeclaredPublic,  // the rows are declared public but belong to `owner`, which is private
+    kNotPublic,       // the use declares the dataset public and the ledger has it as private, or vice versa
   };
   Kind kind;
   std::string dataset;
@@ -51,7 +51,7 @@ struct DatasetConflict {
 
 using DatasetOutcome = std::variant<DatasetGrant, DatasetConflict>;
 
-// The refusal in words, for callers that know no remedy of their own.
+// The refusal in words, for callers that cannot name a better remedy.
 [[nodiscard]] Error to_error(const DatasetConflict& conflict);
 [[nodiscard]] Result<DatasetGrant> granted(const DatasetOutcome& outcome);
 

@@ -1,4 +1,5 @@
-// Datasets in the ledger, attacked: renamed, changed, united, declared public, retired, restored and raced for.
+// Attacks on datasets in the ledger: they are renamed, changed, united, declared public, retired, restored and raced
+// for.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
@@ -99,7 +100,7 @@ void expect_conflict(const Result<DatasetOutcome>& outcome, Kind kind, const std
   EXPECT_FALSE(granted(outcome.value()).has_value());
 }
 
-TEST_F(DatasetsTest, AUseSpendsFromTheBudgetOfItsDataset) {
+TEST_F(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {
   const Rows rows = people(200, 1);
   const DatasetGrant added = expect_granted(add("patients", rows));
   EXPECT_TRUE(added.new_budget);
@@ -112,12 +113,12 @@ TEST_F(DatasetsTest, AUseSpendsFromTheBudgetOfItsDataset) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, AnUnknownDatasetIsNotMadeByItsUse) {
+TEST_F(DatasetsTest, RefusesAnUnknownDataset) {
   expect_conflict(claim("patients", people(200, 1)), Kind::kUnknown, "");
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(DatasetsTest, ARenamedCopyIsRefusedAndLeavesNothing) {
+TEST_F(DatasetsTest, RefusesARenamedCopyAndWritesNothing) {
   const Rows rows = people(2'000, 1);
   expect_granted(add("patients", rows));
   const std::uint64_t before = entries();
@@ -134,7 +135,7 @@ TEST_F(DatasetsTest, ARenamedCopyIsRefusedAndLeavesNothing) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, ACopyThatIsDeclaredSharesTheBudget) {
+TEST_F(DatasetsTest, LetsADeclaredCopyShareTheBudget) {
   const Rows rows = people(500, 1);
   expect_granted(add("patients", rows));
   const DatasetGrant alias = expect_granted(add("copy", rows, "patients"));
@@ -145,11 +146,11 @@ TEST_F(DatasetsTest, ACopyThatIsDeclaredSharesTheBudget) {
   EXPECT_GT(first.sequence(), 0U);
   expect_error(ledger_->reserve(request(expect_granted(claim("copy", rows)).budget, "2", pure(0.6))),
                ErrorCode::kBudgetExhausted, "does not allow");
-  // A third name is told the owner, and not the copy.
+  // The refusal of a third name tells the owner, not the copy.
   expect_conflict(add("third", rows), Kind::kOtherDataset, "patients");
 }
 
-TEST_F(DatasetsTest, AUnionOfTwoDatasetsBelongsToBoth) {
+TEST_F(DatasetsTest, TreatsAUnionAsRowsOfBothDatasets) {
   const Rows a = people(1'000, 1);
   const Rows b = people(1'000, 2);
   expect_granted(add("a", a));
@@ -159,7 +160,7 @@ TEST_F(DatasetsTest, AUnionOfTwoDatasetsBelongsToBoth) {
   expect_conflict(claim("a", joined(a, b)), Kind::kOtherDataset, "b");
 }
 
-TEST_F(DatasetsTest, NewRowsOfADatasetAreRemembered) {
+TEST_F(DatasetsTest, RemembersNewRowsOfADataset) {
   const Rows first = people(1'000, 1);
   const Rows second = people(1'000, 2);
   expect_granted(add("patients", first));
@@ -170,7 +171,7 @@ TEST_F(DatasetsTest, NewRowsOfADatasetAreRemembered) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, PrivateRowsCannotBeDeclaredPublic) {
+TEST_F(DatasetsTest, RefusesPrivateRowsDeclaredPublic) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_conflict(add_public("open", rows), Kind::kDeclaredPublic, "patients");
@@ -179,12 +180,12 @@ TEST_F(DatasetsTest, PrivateRowsCannotBeDeclaredPublic) {
   EXPECT_EQ(expect_granted(add_public("reference", reference)).budget, "");
   EXPECT_EQ(expect_granted(claim("reference", reference, true)).budget, "");
   expect_conflict(claim("reference", rows, true), Kind::kDeclaredPublic, "patients");
-  // Public first and private later is no way around it.
+  // To declare the rows public first and private later does not help.
   expect_granted(add("later", reference));
   expect_conflict(claim("reference", reference, true), Kind::kDeclaredPublic, "later");
 }
 
-TEST_F(DatasetsTest, ARetiredDatasetAllowsNothingMoreAndSaysWhy) {
+TEST_F(DatasetsTest, RefusesUsesOfARetiredDatasetAndSaysWhy) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_granted(add("copy", rows, "patients"));
@@ -206,7 +207,7 @@ TEST_F(DatasetsTest, ARetiredDatasetAllowsNothingMoreAndSaysWhy) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, ASharedNameIsRetiredAlone) {
+TEST_F(DatasetsTest, RetiresASharedNameAlone) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_granted(add("copy", rows, "patients"));
@@ -215,7 +216,7 @@ TEST_F(DatasetsTest, ASharedNameIsRetiredAlone) {
   expect_granted(claim("patients", rows));
 }
 
-TEST_F(DatasetsTest, ABudgetWithoutADatasetBecomesItsBudget) {
+TEST_F(DatasetsTest, GivesAnExistingBudgetToADataset) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   ASSERT_TRUE(ledger_->reserve(request("trial", "k", pure(0.9))).has_value());
   const Rows rows = people(1'000, 1);
@@ -231,8 +232,8 @@ TEST_F(DatasetsTest, ABudgetWithoutADatasetBecomesItsBudget) {
                ErrorCode::kInvalidArgument, "has epsilon 0.5");
 }
 
-// What a part of a budget pays for was paid for by the whole.
-TEST_F(DatasetsTest, PartsOfOneBudgetMayUseTheSameRows) {
+// The whole budget has paid for whatever a part of it pays for.
+TEST_F(DatasetsTest, LetsPartsOfOneBudgetUseTheSameRows) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   NewDataset team{"team", blake2b("team"), terms("team", 0.25, 0, Rule::kBasic, "patients")};
@@ -242,7 +243,7 @@ TEST_F(DatasetsTest, PartsOfOneBudgetMayUseTheSameRows) {
 }
 
 // A refused dataset must not leave the budget that would have been made for it.
-TEST_F(DatasetsTest, NothingIsWrittenForADatasetThatIsRefused) {
+TEST_F(DatasetsTest, WritesNothingForARefusedDataset) {
   expect_granted(add("patients", people(100, 1)));
   const std::uint64_t before = entries();
   NewDataset twice{"patients", blake2b("x"), terms("second", 1, 0, Rule::kBasic)};
@@ -250,7 +251,7 @@ TEST_F(DatasetsTest, NothingIsWrittenForADatasetThatIsRefused) {
   EXPECT_EQ(entries(), before);
 }
 
-TEST_F(DatasetsTest, SketchesStayOutOfEntriesAndAreSealed) {
+TEST_F(DatasetsTest, SealsSketchesAndKeepsThemOutOfEntries) {
   const Rows rows = people(1'000, 1);
   const RowSketch plain = sketch(*ledger_, rows);
   expect_granted(add("patients", rows));
@@ -271,7 +272,7 @@ TEST_F(DatasetsTest, SketchesStayOutOfEntriesAndAreSealed) {
   }
 }
 
-TEST_F(DatasetsTest, AlteredOrMissingSketchesAreFoundAndNothingIsGranted) {
+TEST_F(DatasetsTest, FindsAlteredOrMissingSketchesAndGrantsNothing) {
   expect_granted(add("patients", people(1'000, 1)));
   ledger_.reset();
   const auto execute = [&](const char* sql) {
@@ -291,7 +292,7 @@ TEST_F(DatasetsTest, AlteredOrMissingSketchesAreFoundAndNothingIsGranted) {
   ledger_ = open();
   expect_error(add("copy", people(1'000, 1'000)), ErrorCode::kVerificationFailed, "is gone");
   ledger_.reset();
-  // As if it were of version 1, which has none.
+  // Makes the store look like version 1, which has no sketches.
   execute("INSERT INTO sketches SELECT * FROM saved; DROP TABLE saved; PRAGMA user_version = 1");
   ledger_ = open();
   expect_error(add("copy", people(1'000, 1'000)), ErrorCode::kVerificationFailed, "is gone");
@@ -302,7 +303,7 @@ TEST_F(DatasetsTest, AlteredOrMissingSketchesAreFoundAndNothingIsGranted) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, ARestoredLedgerForgetsNoDataset) {
+TEST_F(DatasetsTest, RemembersDatasetsInARestoredLedger) {
   const std::string copy = folder_.path("backup");
   ledger_.reset();
   std::filesystem::copy_file(path(), copy);
@@ -317,7 +318,7 @@ TEST_F(DatasetsTest, ARestoredLedgerForgetsNoDataset) {
   expect_error(add("copy", rows), ErrorCode::kVerificationFailed, "rolled back");
 }
 
-TEST_F(DatasetsTest, OneOfTwoProcessesGetsTheRows) {
+TEST_F(DatasetsTest, GrantsTheRowsToOneOfTwoProcesses) {
   const Rows rows = people(2'000, 1);
   ledger_.reset();
   std::vector<pid_t> children;
@@ -343,11 +344,11 @@ TEST_F(DatasetsTest, OneOfTwoProcessesGetsTheRows) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, WithoutTheKeyNothingIsAskedOfRows) {
+TEST_F(DatasetsTest, RefusesDatasetsWithoutTheKey) {
   const auto looking = value_of(Ledger::open_to_read(path(), {}));
   EXPECT_FALSE(looking->row_key().has_value());
   expect_error(looking->claim_dataset({"x", blake2b("x")}, sketch(*ledger_, people(10, 1))),
-               ErrorCode::kInvalidArgument, "looking only");
+               ErrorCode::kInvalidArgument, "reading only");
 }
 
 TEST(DatasetEntries, HaveOneTextEach) {

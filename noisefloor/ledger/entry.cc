@@ -158,7 +158,7 @@ void write(Writer& out, const RetireEntry& e) {
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
-// A value of a quantity's type, or a failed reader.
+// Returns a value of a quantity's type, or makes the reader fail.
 template <class T>
 std::optional<T> checked(CanonicalReader& in, Result<T> made) {
   if (made.has_value()) return std::move(made).value();
@@ -166,7 +166,7 @@ std::optional<T> checked(CanonicalReader& in, Result<T> made) {
   return std::nullopt;
 }
 
-// A field that is left out where it is empty.
+// Reads a field that is left out if it is empty.
 std::string optional_text(CanonicalReader& in, std::string_view field) {
   if (!in.maybe(field)) return {};
   std::string text = in.string();
@@ -401,7 +401,7 @@ Result<Entry> parse_entry(std::string_view json_text) {
   }
   in.literal("}");
   if (!body || !in.done()) {
-    return verification_failed("an entry is not of a form that this version writes");
+    return verification_failed("an entry does not have the form that this version writes");
   }
   return Entry{sequence, time, *std::move(body)};
 }

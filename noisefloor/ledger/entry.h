@@ -1,8 +1,8 @@
 // One line of the ledger's history, and the chain that holds the lines together: docs/formats/ledger.md.
 //
-// Guarantee:     parse_entry(to_json(x)) == x, and one entry has one text: whatever to_json would not have written, down to
-//                a space, is refused. An entry's hash covers all entries before it, so that none can be changed, left out,
-//                moved or added without changing every hash after it.
+// Guarantee:     parse_entry(to_json(x)) == x, and one entry has one text: parse_entry refuses any text that to_json
+//                would not have written, down to a space. An entry's hash covers all entries before it, so that none
+//                can be changed, left out, moved or added without changing every hash after it.
 // Thread safety: pure functions.
 #pragma once
 
@@ -28,13 +28,13 @@ struct GenesisEntry {
   PublicKey key;
 };
 
-// A new budget. One with a parent is paid for by its parent.
+// A new budget. If it has a parent, the parent pays for it.
 struct BudgetEntry {
   BudgetTerms terms;
   Charge parent_charge;
 };
 
-// What a use is for, in the words of its user.
+// The purpose of a use, in the words of its user.
 struct Note {
   std::string pipeline;
   std::string purpose;
@@ -42,13 +42,13 @@ struct Note {
   std::string configuration;  // a JSON object, or empty
 };
 
-// Spent from here on, whatever happens next.
+// A reservation. It counts as spent from here on, whatever happens next.
 struct ReserveEntry {
   std::string budget;
-  std::string key;    // of idempotency
-  Digest request;     // of all that was asked for
+  std::string key;    // idempotency key
+  Digest request;     // digest of all that was asked for
   std::string event;  // JSON of the DpEvent
-  std::string item;   // of a plan, or empty
+  std::string item;   // item of a plan, or empty
   std::optional<double> delta;
   Charge charge;
   Digest abort_lock;  // the digest of the token that an abort needs
@@ -67,7 +67,7 @@ struct AbortEntry {
   Digest token;
 };
 
-// The ledger goes on in a file that is not the one it was in: a restored or moved copy, by decision of its owner.
+// From here on the ledger continues in another file, by decision of its owner: in a restored or moved copy.
 struct AdoptEntry {
   std::uint64_t epoch;
   std::string reason;
@@ -77,13 +77,13 @@ struct AdoptEntry {
 struct DatasetEntry {
   std::string name;
   Digest description;
-  std::string budget;   // that every use of the rows spends from; empty: the rows are public
+  std::string budget;   // every use of the rows spends from it; empty: the rows are public
   std::string same_as;  // the dataset whose rows and budget it shares, or empty
-  Digest fingerprint;   // keyed, of all rows
-  Digest sketch;        // of the sealed bytes that the store keeps for this entry
+  Digest fingerprint;   // keyed fingerprint of all rows
+  Digest sketch;        // digest of the sealed bytes that the store keeps for this entry
 };
 
-// A dataset was used with other rows than before.
+// A known dataset was used with other rows than before.
 struct ContentEntry {
   std::string dataset;
   Digest description;
@@ -91,7 +91,7 @@ struct ContentEntry {
   Digest sketch;
 };
 
-// A dataset whose budget allows nothing more, by decision of its owner.
+// From here on the dataset's budget allows nothing more, by decision of the dataset's owner.
 struct RetireEntry {
   std::string dataset;
   std::string reason;
@@ -113,7 +113,7 @@ inline constexpr int kMaxConfigurationDepth = 64;
 [[nodiscard]] std::string to_json(const Entry& entry);
 [[nodiscard]] Result<Entry> parse_entry(std::string_view json_text);
 
-// The hash of an entry with this text after one with that hash; the first follows kNoEntry.
+// The hash of an entry with this text that follows an entry with the hash `previous`. The first entry follows kNoEntry.
 inline constexpr Digest kNoEntry{};
 [[nodiscard]] Digest chain_hash(const Digest& previous, std::string_view entry_text);
 

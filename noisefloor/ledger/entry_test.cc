@@ -59,7 +59,7 @@ std::vector<Entry> one_of_each() {
   };
 }
 
-TEST(Entry, EachKindComesBack) {
+TEST(Entry, ReadsBackEachKind) {
   for (const Entry& entry : one_of_each()) {
     const std::string text = to_json(entry);
     const Result<Entry> read = parse_entry(text);
@@ -77,8 +77,8 @@ TEST(Entry, EachKindComesBack) {
   EXPECT_EQ(reserve.note.configuration, R"({"a":"}\"{"})");
 }
 
-// One entry has one text: any change of a byte is refused, or is another entry that writes itself that way.
-TEST(Entry, NoOtherTextForTheSame) {
+// One entry has one text: a text with any changed byte is refused, or is exactly the text of another entry.
+TEST(Entry, HasOneTextOnly) {
   for (const Entry& entry : one_of_each()) {
     const std::string text = to_json(entry);
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -97,7 +97,7 @@ TEST(Entry, NoOtherTextForTheSame) {
   }
 }
 
-TEST(Entry, WhatIsOutOfRangeIsRefused) {
+TEST(Entry, RefusesValuesOutOfRange) {
   const std::string good = to_json(one_of_each()[1]);
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -112,14 +112,14 @@ TEST(Entry, WhatIsOutOfRangeIsRefused) {
   EXPECT_FALSE(parse_entry(with("person", "people")).has_value());
 }
 
-TEST(Entry, TheChainDependsOnEveryByte) {
+TEST(Entry, HashesEveryByteIntoTheChain) {
   const Digest first = chain_hash(kNoEntry, "a");
   EXPECT_NE(first, chain_hash(kNoEntry, "b"));
   EXPECT_NE(chain_hash(first, "a"), first);
   EXPECT_NE(chain_hash(first, "c"), chain_hash(chain_hash(kNoEntry, "b"), "c"));
 }
 
-TEST(Entry, AHeadIsOneLedgersAtOneEntry) {
+TEST(Entry, SignsAHeadForOneLedgerAndOneEntry) {
   const SigningKey key = SigningKey::generate();
   const Head head = sign_head(key, digest(1), 2, 3, digest(4));
   EXPECT_TRUE(is_signed_by(head, key.public_key()));
@@ -133,7 +133,7 @@ TEST(Entry, AHeadIsOneLedgersAtOneEntry) {
   }
 }
 
-TEST(Witness, ComesBackAndIsSigned) {
+TEST(Witness, ReadsBackAndIsSigned) {
   const SigningKey key = SigningKey::generate();
   const Witness witness{key.public_key(), sign_head(key, digest(1), 2, 3, digest(4)), 5};
   const std::string text = to_json(witness);
@@ -144,7 +144,7 @@ TEST(Witness, ComesBackAndIsSigned) {
     other[i] = other[i] == '1' ? '2' : '1';
     if (other != text && !parse_witness(other).has_value()) ++refused;
   }
-  // The time of a witness is for people, and not signed.
+  // The time of a witness is for people; it is not signed.
   EXPECT_EQ(refused, static_cast<int>(text.size()) - 1);
 }
 

@@ -1,5 +1,5 @@
-// Disks that are full, failing or read-only, files that are missing, foreign, cut or damaged, clocks that go back: each is
-// noticed, nothing is reserved, and where the fault goes away the ledger goes on.
+// Disks that are full, failing or read-only, files that are missing, foreign, cut or damaged, clocks that go back: the
+// ledger notices each of them and reserves nothing, and it works again once the fault is gone.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/fsuid.h>
@@ -32,7 +32,7 @@ using testing::terms;
 using testing::text_of;
 using testing::value_of;
 
-// All that a ledger holds.
+// The whole content of a ledger.
 struct Content {
   std::vector<std::string> texts;
   std::vector<Digest> hashes;
@@ -86,7 +86,7 @@ class FaultsTest : public ::testing::Test {
     options.sqlite_vfs = FaultyVfs::kName;
     return options;
   }
-  // Nobody pulls the plug here: a file system that does not wait for the disk will do.
+  // Power does not fail here, so the file system need not wait for the disk.
   [[nodiscard]] Result<std::unique_ptr<Ledger>> open(LedgerOptions options = faulty()) const {
     return Ledger::open(path(), key(), std::move(options));
   }
@@ -99,13 +99,13 @@ class FaultsTest : public ::testing::Test {
     ledger_ = content_of(path());
     fence_ = content_of(fence_path());
   }
-  // The file as it was, in the same inode.
+  // Restores the files as they were at keep(), in the same inodes.
   void put_back() const {
     for (const char* beside : {"-wal", "-shm", "-journal"}) std::filesystem::remove(path() + beside);
     overwrite(path(), ledger_);
     overwrite(fence_path(), fence_);
   }
-  // Entries that are in no file but the log: those of a process that was killed.
+  // Leaves entries that are only in the log, as a killed process does.
   void leave_a_log(int spends) const {
     const ChildProcess child = ChildProcess::run([&] {
       const auto ledger = value_of(open());
@@ -134,7 +134,7 @@ class FaultsTest : public ::testing::Test {
     EXPECT_NE(text_of(report).find(part), std::string::npos) << text_of(report);
   }
 
-  // The fault at every operation of a workload, until the workload ends before it.
+  // Injects the fault at every operation of a workload, until the workload ends before the fault.
   void fail_everywhere(Fault fault, bool lasting, std::string_view message, int at_least) {
     FaultyVfs& disk = FaultyVfs::instance();
     int failures = 0;
@@ -166,7 +166,7 @@ class FaultsTest : public ::testing::Test {
         }
         hit = disk.was_hit();
         disk.disarm();
-        // The same ledger goes on.
+        // The same ledger works again.
         if (ledger.has_value()) {
           expect_good(spend(*ledger.value(), "later"));
           granted.emplace_back("later");
@@ -189,13 +189,21 @@ class FaultsTest : public ::testing::Test {
   std::string fence_;
 };
 
-TEST_F(FaultsTest, ADiskThatIsFullFromSomeWriteOn) { fail_everywhere(Fault::kFull, true, "is full", 100); }
-TEST_F(FaultsTest, AnErrorAtEveryWrite) { fail_everywhere(Fault::kIoError, true, "could not be read or written", 100); }
-TEST_F(FaultsTest, AnErrorOfOneWrite) { fail_everywhere(Fault::kIoError, false, "could not be read or written", 30); }
-TEST_F(FaultsTest, AnErrorAtEveryRead) { fail_everywhere(Fault::kReadError, true, "could not be read or written", 8); }
-TEST_F(FaultsTest, AnErrorOfOneRead) { fail_everywhere(Fault::kReadError, false, "could not be read or written", 5); }
+TEST_F(FaultsTest, SurvivesADiskThatIsFullFromAnyWriteOn) { fail_everywhere(Fault::kFull, true, "is full", 100); }
+TEST_F(FaultsTest, SurvivesErrorsOfAllWritesFromAnyOn) {
+  fail_everywhere(Fault::kIoError, true, "could not be read or written", 100);
+}
+TEST_F(FaultsTest, SurvivesAnErrorOfAnyOneWrite) {
+  fail_everywhere(Fault::kIoError, false, "could not be read or written", 30);
+}
+TEST_F(FaultsTest, SurvivesErrorsOfAllReadsFromAnyOn) {
+  fail_everywhere(Fault::kReadError, true, "could not be read or written", 8);
+}
+TEST_F(FaultsTest, SurvivesAnErrorOfAnyOneRead) {
+  fail_everywhere(Fault::kReadError, false, "could not be read or written", 5);
+}
 
-TEST_F(FaultsTest, ADiskThatIsFullAtCreation) {
+TEST_F(FaultsTest, ReportsADiskThatIsFullAtCreation) {
   FaultyVfs& disk = FaultyVfs::instance();
   const std::string made = place_.path("new.ledger");
   for (std::uint64_t k = 0;; ++k) {
@@ -212,7 +220,7 @@ TEST_F(FaultsTest, ADiskThatIsFullAtCreation) {
   }
 }
 
-// The file system's view of a user without rights, whoever runs the tests.
+// Makes the file system treat the test as a user without rights, even if root runs it.
 class Unprivileged {
  public:
   Unprivileged() {
@@ -225,10 +233,10 @@ class Unprivileged {
   }
 };
 
-TEST_F(FaultsTest, ReadOnlyFilesAndFolders) {
+TEST_F(FaultsTest, RefusesToWriteToReadOnlyFilesAndFolders) {
   const std::string folder = std::filesystem::path(path()).parent_path();
   const auto allow = [&](mode_t of_folder, mode_t of_file, mode_t of_fence) {
-    for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(path() + beside);  // of a reader before
+    for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(path() + beside);  // left by an earlier reader
     ASSERT_EQ(::chmod(folder.c_str(), of_folder), 0);
     ASSERT_EQ(::chmod(path().c_str(), of_file), 0);
     ASSERT_EQ(::chmod(fence_path().c_str(), of_fence), 0);
@@ -245,7 +253,7 @@ TEST_F(FaultsTest, ReadOnlyFilesAndFolders) {
   expect_error(attempt(), ErrorCode::kIo, "check its permissions");
   allow(0777, 0000, 0666);
   expect_error(attempt(), ErrorCode::kIo, "could not be opened: Permission denied");
-  // A fence that cannot move on is of no use later.
+  // A fence that cannot be moved on would be useless later.
   allow(0777, 0666, 0444);
   expect_error(attempt(), ErrorCode::kIo, "the fence");
   allow(0777, 0666, 0666);
@@ -254,7 +262,7 @@ TEST_F(FaultsTest, ReadOnlyFilesAndFolders) {
   expect_good(attempt());
 }
 
-TEST_F(FaultsTest, MissingAndForeignFiles) {
+TEST_F(FaultsTest, RefusesMissingAndForeignFiles) {
   const auto expect_refused = [&](ErrorCode code, std::string_view part) {
     expect_error(open(), code, part);
     expect_error(Ledger::open_to_read(path(), {}), code, part);
@@ -286,7 +294,7 @@ TEST_F(FaultsTest, MissingAndForeignFiles) {
   std::filesystem::remove(path());
   std::filesystem::rename(path() + ".away", path());
   execute("PRAGMA user_version = 3");
-  expect_refused(ErrorCode::kVerificationFailed, "use a newer one");
+  expect_refused(ErrorCode::kVerificationFailed, "use a newer program");
   execute("PRAGMA user_version = 1");
   expect_good(spend(*value_of(open()), "again"));
   execute("ALTER TABLE head RENAME TO tail");
@@ -295,13 +303,13 @@ TEST_F(FaultsTest, MissingAndForeignFiles) {
   expect_refused(ErrorCode::kVerificationFailed, "no such column: hash");
 }
 
-TEST_F(FaultsTest, ATruncatedFile) {
+TEST_F(FaultsTest, NoticesATruncatedFile) {
   for (std::size_t size = 0; size < ledger_.size(); size += size % 4096 == 0 ? 100U : 1996U) {
     SCOPED_TRACE(size);
     put_back();
     overwrite(path(), ledger_.substr(0, size));
     EXPECT_FALSE(verified().findings.empty());
-    // The last page is one of answers: what is lost there is found, and no reason not to write.
+    // The last page holds answers. Its loss is found, but does not prevent writes.
     if (size <= ledger_.size() - 4096) expect_no_writes("");
   }
   put_back();
@@ -312,7 +320,8 @@ TEST_F(FaultsTest, ATruncatedFile) {
 
 class DamageTest : public FaultsTest {
  protected:
-  // Flips a bit of every `stride`-th byte: it is found, and named where it is in an entry, or it has changed nothing.
+  // Flips a bit of every `stride`-th byte. Verification finds it, and names the entry if it is in one; or the flip has
+  // changed nothing.
   void flip_bytes(std::size_t stride) {
     const Content good = value_of(content_of_ledger(path()));
     std::vector<std::optional<std::uint64_t>> entry_at(ledger_.size());
@@ -320,7 +329,7 @@ class DamageTest : public FaultsTest {
       const std::size_t from = ledger_.find(good.texts[i]);
       ASSERT_NE(from, std::string::npos);
       ASSERT_EQ(ledger_.find(good.texts[i], from + 1), std::string::npos);
-      // The hash stands after the text.
+      // The hash follows the text.
       for (std::size_t at = from; at < from + good.texts[i].size() + kDigestBytes; ++at) entry_at[at] = i;
     }
     std::size_t found = 0;
@@ -344,7 +353,7 @@ class DamageTest : public FaultsTest {
         const Result<Content> content = content_of_ledger(path());
         ASSERT_TRUE(content.has_value()) << content.error().message;
         EXPECT_TRUE(content.value() == good);
-        // What can be written is there, and so is all that was; or it is refused.
+        // A write either succeeds and keeps all earlier entries, or it is refused.
         const Result<std::unique_ptr<Ledger>> ledger = open();
         const Result<void> spent = ledger.has_value() ? spend(*ledger.value(), "after") : ledger.error();
         if (spent.has_value()) {
@@ -358,7 +367,7 @@ class DamageTest : public FaultsTest {
     EXPECT_GT(harmless, 0U);
   }
 
-  // The same for the log. Everything that is in it, the fence has seen.
+  // Does the same to the log. The fence has seen every entry in it.
   void damage_log(std::size_t stride) {
     leave_a_log(3);
     const std::string log = content_of(path() + "-wal");
@@ -381,10 +390,10 @@ class DamageTest : public FaultsTest {
       expect_no_writes("");
       return true;
     };
-    // As it is.
+    // The log as it is.
     with_log(log);
     EXPECT_FALSE(check());
-    // Gone.
+    // The log is gone.
     with_log(std::nullopt);
     EXPECT_TRUE(check());
     expect_found(10, "rolled back");
@@ -404,16 +413,16 @@ class DamageTest : public FaultsTest {
 };
 using SlowDamageTest = DamageTest;
 
-TEST_F(DamageTest, SomeBytesOfTheFile) { flip_bytes(29); }
-TEST_F(SlowDamageTest, EveryByteOfTheFile) { flip_bytes(1); }
-TEST_F(DamageTest, SomeBytesOfTheLog) { damage_log(211); }
-TEST_F(SlowDamageTest, EveryByteOfTheLog) { damage_log(1); }
+TEST_F(DamageTest, FindsDamageToSomeBytesOfTheFile) { flip_bytes(29); }
+TEST_F(SlowDamageTest, FindsDamageToAnyByteOfTheFile) { flip_bytes(1); }
+TEST_F(DamageTest, FindsDamageToSomeBytesOfTheLog) { damage_log(211); }
+TEST_F(SlowDamageTest, FindsDamageToAnyByteOfTheLog) { damage_log(1); }
 
-// Damage that no query runs into, and that the next write might.
-TEST_F(FaultsTest, APageThatOnlyTheDatabaseCanCheck) {
+// No query meets this damage, but the next write might.
+TEST_F(FaultsTest, FindsDamageThatOnlyTheDatabaseCanSee) {
   const std::size_t page = ledger_.find(value_of(content_of_ledger(path())).texts[3]) / 4096 * 4096;
   std::string damaged = ledger_;
-  damaged[page + 7] = 50;  // the bytes of it that lie idle
+  damaged[page + 7] = 50;  // its count of unused bytes
   overwrite(path(), damaged);
   expect_found(std::nullopt, "ragmentation");
   put_back();
@@ -422,34 +431,34 @@ TEST_F(FaultsTest, APageThatOnlyTheDatabaseCanCheck) {
 
 // --- The fence -------------------------------------------------------------------------------------------------------
 
-TEST_F(FaultsTest, AMissingFence) {
+TEST_F(FaultsTest, RefusesToWriteWithoutAFence) {
   const auto live = value_of(open());
   std::filesystem::remove(fence_path());
   expect_error(live->reserve(request("trial", "x", pure(0.125))), ErrorCode::kVerificationFailed, "no fence beside it");
   expect_no_writes("no fence beside it");
-  expect_clean(path());  // a copy may be looked at
+  expect_clean(path());  // a copy may be read
   EXPECT_EQ(verified().entries, 10U);
   expect_good(value_of(open())->adopt("the fence was lost"));
   expect_good(spend(*value_of(open()), "again"));
-  // Who had it open all the time goes on under the new fence, and moves it on.
+  // A process that had the ledger open all the time continues under the new fence, and moves it on.
   expect_good(spend(*live, "and again"));
   EXPECT_EQ(value_of(FenceFile(path()).read(FenceFile::Use::kLook))->sequence, verified().entries - 1);
 }
 
-TEST_F(FaultsTest, AFenceOfThenIsWeakerAndNotWrong) {
+TEST_F(FaultsTest, AcceptsAFenceThatIsBehind) {
   const std::string then = fence_;
   expect_good(spend(*value_of(open()), "again"));
   overwrite(fence_path(), then);
   expect_clean(path());
   expect_good(spend(*value_of(open()), "and again"));
   EXPECT_NE(content_of(fence_path()), then);
-  // With the one of now it is what finds an older file.
+  // The current fence reveals an older file.
   overwrite(path(), ledger_);
   expect_found(10, "rolled back");
   expect_no_writes("rolled back");
 }
 
-TEST_F(FaultsTest, ADamagedFence) {
+TEST_F(FaultsTest, RefusesToWriteBesideADamagedFence) {
   for (std::size_t at = 0; at < fence_.size(); ++at) {
     std::string damaged = fence_;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
@@ -466,7 +475,7 @@ TEST_F(FaultsTest, ADamagedFence) {
   expect_good(spend(*value_of(open()), "again"));
 }
 
-TEST_F(FaultsTest, AFenceNeverGoesBack) {
+TEST_F(FaultsTest, NeverMovesAFenceBack) {
   const FenceFile file(path());
   Fence fence = value_of(file.read(FenceFile::Use::kLook)).value();
   const std::uint64_t now = fence.sequence;
@@ -478,18 +487,18 @@ TEST_F(FaultsTest, AFenceNeverGoesBack) {
   EXPECT_EQ(value_of(file.read(FenceFile::Use::kLook))->sequence, now + 1);
 }
 
-TEST_F(FaultsTest, ACopyIsKnownForACopy) {
+TEST_F(FaultsTest, RecognisesACopy) {
   const std::string copy = place_.path("copy.ledger");
   std::filesystem::copy_file(path(), copy);
   std::filesystem::copy_file(fence_path(), copy + ".fence");
   const auto ledger = value_of(Ledger::open(copy, key(), {}));
   expect_error(ledger->reserve(request("trial", "x", pure(0.125))), ErrorCode::kVerificationFailed, "is a copy");
   expect_clean(copy);
-  // The other one is not touched by it.
+  // The original is not affected.
   expect_good(spend(*value_of(open()), "again"));
 }
 
-TEST_F(FaultsTest, AFileThatIsReplacedWhileItIsOpen) {
+TEST_F(FaultsTest, RefusesAFileThatWasReplacedWhileOpen) {
   const auto live = value_of(open());
   expect_good(spend(*live, "again"));
   std::filesystem::rename(path(), path() + ".away");
@@ -501,7 +510,7 @@ TEST_F(FaultsTest, AFileThatIsReplacedWhileItIsOpen) {
 
 // --- Clocks, witnesses, other writers --------------------------------------------------------------------------------
 
-TEST_F(FaultsTest, AClockThatGoesBack) {
+TEST_F(FaultsTest, RefusesAClockThatGoesBack) {
   TimeMs now = 4'000'000'000'000;
   LedgerOptions options;
   options.clock = [&] { return now; };
@@ -519,7 +528,7 @@ TEST_F(FaultsTest, AClockThatGoesBack) {
   expect_clean(path());
 }
 
-TEST_F(FaultsTest, AWitnessThatCannotBeReadOrWritten) {
+TEST_F(FaultsTest, RefusesAWitnessThatCannotBeReadOrWritten) {
   LedgerOptions options;
   options.witness = place_.path("nowhere/witness.json");
   expect_error(value_of(open(options))->reserve(request("trial", "x", pure(0.125))), ErrorCode::kIo, "witness");
@@ -533,7 +542,7 @@ TEST_F(FaultsTest, AWitnessThatCannotBeReadOrWritten) {
   expect_good(spend(*value_of(open(options)), "again"));
 }
 
-TEST_F(FaultsTest, AnotherWriterThatDoesNotLetGo) {
+TEST_F(FaultsTest, GivesUpWhenAnotherWriterKeepsTheLock) {
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(path().c_str(), &db), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(db, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
@@ -545,8 +554,8 @@ TEST_F(FaultsTest, AnotherWriterThatDoesNotLetGo) {
   expect_good(spend(*ledger, "x"));
 }
 
-// What is handed in as a configuration must not be able to end the process.
-TEST_F(FaultsTest, ADeepConfigurationIsRefused) {
+// A configuration that a caller passes in must not be able to end the process.
+TEST_F(FaultsTest, RefusesADeepConfiguration) {
   ReserveRequest asked = request("trial", "deep", pure(0.125));
   const std::size_t depth = 30'000;
   asked.note.configuration = "{\"a\":" + std::string(depth, '[') + std::string(depth, ']') + "}";

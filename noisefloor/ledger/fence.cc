@@ -19,7 +19,7 @@
 namespace noisefloor {
 namespace {
 
-// One block, so that it is written as one.
+// The size of one disk block, so that the fence is written at once.
 constexpr std::size_t kFenceBytes = 512;
 
 std::string to_text(const Fence& fence) {
@@ -72,7 +72,7 @@ Result<std::optional<Fence>> read_from(int descriptor, const std::string& path) 
 Result<FileIdentity> identity_of(const std::string& path) {
   struct statx status {};
   if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_BTIME, &status) != 0) {
-    return io_error(fmt::format("{} could not be looked at: {}", shown(path), std::strerror(errno)));
+    return io_error(fmt::format("the file {} could not be examined: {}", shown(path), std::strerror(errno)));
   }
   const bool born = (status.stx_mask & STATX_BTIME) != 0;
   return FileIdentity{status.stx_ino,

@@ -1,4 +1,4 @@
-// An open file that is locked against other openers of this kind, in this process and in others, until it goes.
+// An open file that is locked until this object is destroyed, against other FileLocks in this process and in others.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@ namespace noisefloor {
 
 class FileLock {
  public:
-  // What `access` is for open() and `lock` for flock(). Waits.
+  // Passes `access` to open() and `lock` to flock(). Waits for the lock.
   FileLock(const std::string& path, int access, int lock);
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   ~FileLock();
 
-  // If not, errno says why.
+  // If the lock is not held, errno says why.
   [[nodiscard]] bool is_held() const { return descriptor_ >= 0; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 

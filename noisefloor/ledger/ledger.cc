@@ -27,7 +27,7 @@
 namespace noisefloor {
 namespace {
 
-// Clocks of several hosts, and of one that is being set, differ a little. Entries never go back in time.
+// Clocks of several hosts differ a little, and so does a clock that is being set. Entries never go back in time.
 constexpr TimeMs kClockSlackMs = 5'000;
 constexpr std::size_t kMaxBatch = 1'024;
 constexpr std::size_t kMaxCharges = 4'096;
@@ -39,12 +39,13 @@ TimeMs system_time() {
 
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
 
-// The note with its configuration in one form, or what is wrong with it.
+// Returns the note with its configuration in one form, or an error that says what is wrong with it.
 Result<Note> checked_note(const Note& note) {
   if (!note.pipeline.empty()) NF_TRY_VOID(check_name("the pipeline", note.pipeline));
   if (!note.purpose.empty()) NF_TRY_VOID(check_name("the purpose", note.purpose));
   if (note.techniques.size() > kMaxTechniques) {
-    return invalid_argument(fmt::format("at most {} techniques; got {}", kMaxTechniques, note.techniques.size()));
+    return invalid_argument(
+        fmt::format("a use has at most {} techniques; got {}", kMaxTechniques, note.techniques.size()));
   }
   for (const std::string& technique : note.techniques) NF_TRY_VOID(check_name("a technique", technique));
   Note result = note;
@@ -53,7 +54,7 @@ Result<Note> checked_note(const Note& note) {
       return invalid_argument(fmt::format("the configuration must be at most {} bytes; got {}", kMaxConfiguration,
                                           note.configuration.size()));
     }
-    // Deeper ones would be written by as many calls within each other.
+    // dump() recurses once for each level, so the depth is limited.
     bool deep = false;
     const auto shallow = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
       deep = deep || depth > kMaxConfigurationDepth;
@@ -143,10 +144,10 @@ Digest Ledger::random_bytes() {
   return bytes;
 }
 
-// Writers queue up. Whoever finds no leader leads: takes all that wait, writes them in one transaction, and hands over to the
-// next in the queue.
+// Writers queue up. A writer that finds no leader leads: it takes all that wait, writes them in one transaction, and
+// hands over to the next in the queue.
 Result<void> Ledger::write(Work work) {
-  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to write");
+  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to write");
   Pending own{std::move(work)};
   std::unique_lock lock(queue_mutex_);
   queue_.push_back(&own);
@@ -177,7 +178,7 @@ void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
   const std::lock_guard lock(store_mutex_);
   Result<void> written = run_transaction(batch, adopting);
   if (written.has_value()) return;
-  // Nothing is known of what the store holds now: read it again before the next write.
+  // The content of the store is unknown now: read it again before the next write.
   forget();
   for (Pending* one : batch) {
     if (one->outcome.has_value()) one->outcome = written.error();
@@ -187,19 +188,21 @@ void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
 Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopting) {
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kWrite));
   NF_TRY(const std::optional<Head> before, catch_up(*transaction));
-  // Copies of a ledger that share a witness have transactions of their own: the lock lets one at a time look and write.
+  // Copies of a ledger that share a witness have separate transactions: the lock lets one copy at a time check and
+  // write.
   std::optional<FileLock> witness_lock;
   if (!options_.witness.empty()) {
     const std::string path = options_.witness + ".lock";
     witness_lock.emplace(path, O_RDWR | O_CREAT, LOCK_EX);
     if (!witness_lock->is_held()) {
-      return io_error(fmt::format("the witness could not be locked by {}: {}. Nothing was written", shown(path),
+      return io_error(fmt::format("the lock {} of the witness could not be taken: {}. Nothing was written", shown(path),
                                   std::strerror(errno)));
     }
   }
   if (before) {
     if (state_.genesis().key != key_->public_key()) {
-      return invalid_argument(fmt::format("this key is not the one of the ledger {}", shown(store_->place())));
+      return invalid_argument(fmt::format(
+          "this is not the key of the ledger {}: use the key that the ledger was made with", shown(store_->place())));
     }
     if (!adopting) NF_TRY_VOID(check_fence(*transaction, *before));
     NF_TRY_VOID(check_witness(*transaction, *before));
@@ -242,11 +245,11 @@ Result<std::optional<Head>> Ledger::catch_up(LedgerTransaction& transaction) {
 Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction) {
   if (!head) {
     if (state_.is_empty()) return success();
-    return verification_failed("the ledger is empty, and was not before: it was rolled back");
+    return verification_failed("the ledger is empty and was not empty before: it was rolled back");
   }
   if (head->sequence + 1 == state_.next_sequence() && head->hash == hash_) return success();
   if (head->sequence + 1 < state_.next_sequence()) {
-    return verification_failed(fmt::format("the ledger ends at entry {}, and had entry {} before: it was rolled back",
+    return verification_failed(fmt::format("the ledger ends at entry {} but had entry {} before: it was rolled back",
                                            head->sequence, state_.next_sequence() - 1));
   }
   const auto missing = [&] { return verification_failed(fmt::format("entry {} is missing", state_.next_sequence())); };
@@ -255,7 +258,7 @@ Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransacti
         if (stored.sequence != state_.next_sequence()) return missing();
         if (chain_hash(hash_, stored.text) != stored.hash) {
           return verification_failed(
-              fmt::format("entry {} was altered: its hash does not follow from it", stored.sequence));
+              fmt::format("entry {} was altered: its text and its hash do not belong together", stored.sequence));
         }
         const Result<Entry> entry = parse_entry(stored.text);
         if (!entry.has_value()) {
@@ -270,7 +273,7 @@ Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransacti
       }));
   if (state_.next_sequence() != head->sequence + 1) return missing();
   const bool same = hash_ == head->hash && head->ledger == state_.genesis().ledger && head->epoch == state_.epoch();
-  if (!same) return verification_failed("the head of the ledger is not the end of its entries");
+  if (!same) return verification_failed("the head of the ledger does not match its last entry");
   if (!is_signed_by(*head, state_.genesis().key)) {
     return verification_failed(
         "the head of the ledger is not signed by its key: entries were altered, added or removed");
@@ -308,7 +311,9 @@ Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& h
   if (options_.witness.empty()) return success();
   NF_TRY(const Witness witness, read_witness(options_.witness));
   if (witness.key != state_.genesis().key || witness.head.ledger != head.ledger) {
-    return verification_failed(fmt::format("the witness {} is of another ledger", shown(options_.witness)));
+    return verification_failed(
+        fmt::format("the witness {} belongs to another ledger: name the one that was written for this ledger",
+                    shown(options_.witness)));
   }
   NF_TRY(const std::optional<StoredEntry> seen, transaction.entry(witness.head.sequence));
   if (!seen || seen->hash != witness.head.hash) {
@@ -324,7 +329,7 @@ Result<TimeMs> Ledger::now() const {
   const TimeMs time = options_.clock();
   if (time + kClockSlackMs < state_.last_time()) {
     return io_error(
-        fmt::format("the clock stands {} s before the last entry of the ledger: set it right. Nothing was written",
+        fmt::format("the clock is {} s behind the last entry of the ledger: set it right. Nothing was written",
                     (state_.last_time() - time) / 1000));
   }
   return std::max(time, state_.last_time());
@@ -335,11 +340,10 @@ Result<void> Ledger::look(const std::function<Result<void>(LedgerTransaction&)>&
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kRead));
   NF_TRY(const std::optional<Head> head, catch_up(*transaction));
   if (!head) {
-    return verification_failed(
-        fmt::format("the ledger {} has no entries: either it was being made when the program ended, and can be removed "
-                    "and made again, or "
-                    "it was emptied",
-                    shown(store_->place())));
+    return verification_failed(fmt::format(
+        "the ledger {} has no entries. If the program ended while it made the ledger, remove the ledger and make "
+        "it again; otherwise someone emptied it",
+        shown(store_->place())));
   }
   return work(*transaction);
 }
@@ -372,7 +376,8 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& location, Signin
   NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), false));
   NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
     if (state.genesis().key == owner) return success();
-    return invalid_argument(fmt::format("this key is not the one of the ledger {}", shown(location)));
+    return invalid_argument(fmt::format(
+        "this is not the key of the ledger {}: use the key that the ledger was made with", shown(location)));
   }));
   return ledger;
 }
@@ -455,14 +460,15 @@ const PlanItem* find_item(const BudgetTerms& terms, const std::string& name) {
 Result<void> check_request(const ReserveRequest& request, const BudgetTerms& terms) {
   NF_TRY_VOID(check_name("the key", request.key));
   if (request.statement.adjacency != terms.adjacency || request.statement.unit != terms.unit) {
-    return invalid_argument(fmt::format("the budget {} is about {} of one {}, and this use about {} of one {}",
-                                        shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
-                                        name_of(request.statement.adjacency), name_of(request.statement.unit)));
+    return invalid_argument(
+        fmt::format("the budget {} is for {} of one {}, and this use is for {} of one {}: use a budget for the same",
+                    shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
+                    name_of(request.statement.adjacency), name_of(request.statement.unit)));
   }
   if (terms.rule != Rule::kPlanned) {
     if (!request.item.empty()) {
-      return invalid_argument(
-          fmt::format("the budget {} has no plan, so that it has no item {}", shown(terms.name), shown(request.item)));
+      return invalid_argument(fmt::format("the budget {} has no plan, and hence no item {}: name no item",
+                                          shown(terms.name), shown(request.item)));
     }
     return success();
   }
@@ -475,8 +481,8 @@ Result<void> check_request(const ReserveRequest& request, const BudgetTerms& ter
         fmt::format("the plan of {} has no item {}; it has {}", shown(terms.name), shown(request.item), known));
   }
   if (item->event != request.statement.event) {
-    return invalid_argument(
-        fmt::format("the item {} was planned otherwise: a planned use cannot be changed", shown(request.item)));
+    return invalid_argument(fmt::format("the item {} was planned with another event: a planned use cannot be changed",
+                                        shown(request.item)));
   }
   return success();
 }
@@ -519,8 +525,7 @@ Result<void> Ledger::check_repeated(const Prepared& prepared, std::uint64_t know
   if (spend.status == SpendStatus::kOpen) {
     return budget_exhausted(
         stands_for("") +
-        ", which is open. Whether noise was drawn for it is not known, so that it counts as spent: use "
-        "a new key to spend again");
+        ", which is open. It counts as spent, because noise may have been drawn for it: use a new key to spend again");
   }
   return success();
 }
@@ -537,7 +542,8 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
   NF_TRY(const Digest release, batch.release_of(spend.settled));
   NF_TRY(std::optional<std::string> answer, batch.answer(*known));
   if (answer && blake2b(*answer) != release) {
-    return verification_failed(fmt::format("the stored answer of reservation {} was altered", *known));
+    return verification_failed(
+        fmt::format("the stored answer of reservation {} was altered: restore the ledger from a copy", *known));
   }
   return Reservation(*known, release, std::move(answer));
 }
@@ -584,7 +590,7 @@ std::vector<Result<Reservation>> Ledger::reserve_all(std::span<const ReserveRequ
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!written.has_value()) {
       if (i >= outcomes.size()) outcomes.emplace_back(written.error());
-      // What was refused stays refused, and what was granted was not written.
+      // Refused requests stay refused, and granted ones were not written.
       if (outcomes[i].has_value()) outcomes[i] = written.error();
     } else if (!outcomes[i].has_value() && outcomes[i].error().code == ErrorCode::kBudgetExhausted) {
       outcomes[i] = refusal(requests[i], outcomes[i].error());
@@ -612,11 +618,10 @@ Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
   for (std::size_t i = 0; i < fits.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + fits[i];
   if (!fits.empty()) message += ".";
   if (fits.empty() && budget->terms->rule != Rule::kPlanned) {
-    message +=
-        " Nothing close to it fits: use what was released before, or ask the owner of the data for a larger total.";
+    message += " Nothing close to it fits: use earlier releases, or ask the owner of the data for a larger total.";
   }
   if (budget->terms->rule == Rule::kZcdp && contains<PoissonSampledEvent>(request.statement.event)) {
-    message += " (zCDP takes no account of sampling: a budget with the rule rdp charges it far less.)";
+    message += " (zCDP takes no account of sampling: a budget with the rule rdp charges far less for it.)";
   }
   return budget_exhausted(message + " Nothing was spent");
 }
@@ -624,7 +629,7 @@ Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
 Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, std::optional<std::string_view> answer,
                             std::optional<double> accuracy) {
   if (answer && blake2b(*answer) != release) {
-    return invalid_argument("the digest is not that of the answer: nothing was committed");
+    return invalid_argument("the digest does not belong to the answer: nothing was committed");
   }
   if (accuracy && !std::isfinite(*accuracy)) return invalid_argument("the accuracy must be a finite number");
   return write([&](Batch& batch) -> Result<void> {
@@ -632,7 +637,8 @@ Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, st
     if (spend != nullptr && spend->status == SpendStatus::kCommitted) {
       NF_TRY(const Digest earlier, batch.release_of(spend->settled));
       if (earlier == release) return success();
-      return invalid_argument(fmt::format("reservation {} was committed with another release", reservation));
+      return invalid_argument(
+          fmt::format("reservation {} was committed with another release: a commit cannot be changed", reservation));
     }
     NF_TRY_VOID(batch.append(CommitEntry{reservation, release, accuracy, answer.has_value()}));
     if (answer) batch.keep_answer(reservation, *answer);
@@ -653,7 +659,7 @@ Result<void> Ledger::abort(Reservation&& reservation) {
 }
 
 Result<void> Ledger::adopt(const std::string& reason) {
-  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to write");
+  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to write");
   NF_TRY_VOID(check_name("the reason", reason));
   Pending own{[&](Batch& batch) -> Result<void> {
     NF_TRY_VOID(batch.append(AdoptEntry{batch.state().epoch() + 1, reason}));
@@ -686,7 +692,7 @@ Result<void> Ledger::history(std::uint64_t first, const LedgerTransaction::Take&
 }
 
 Result<Signature> Ledger::sign(std::string_view text) const {
-  if (!key_) return invalid_argument("this ledger is open for looking only: open it with its key to sign");
+  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to sign");
   return key_->sign(text);
 }
 

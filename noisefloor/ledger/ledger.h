@@ -1,19 +1,20 @@
-// A privacy budget that survives crashes, races and dishonest hands. Start here.
+// A privacy budget that survives crashes and races, and notices tampering. Start here.
 //
 //   auto ledger = Ledger::open("study.ledger", SigningKey::load("study.ledger.key").value(), {}).value();
-//   auto spend = ledger->reserve({.budget = "trial", .key = "mean-age-1", .statement = statement, ...});   // durable
-//   spend.value().begin();                                                                               // noise from here on
+//   auto spend = ledger->reserve({.budget = "trial", .key = "mean-age-1", .statement = statement, ...});  // durable
+//   spend.value().begin();  // draw noise from here on
 //   ledger->commit(spend.value().sequence(), blake2b(answer), answer);
 //
-// Guarantee:     (1) A reservation that was returned is durable, and the budgets of the ledger allow for all of them together.
-//                (2) It counts as spent from then on, whatever happens; only its holder can take it back, and only before
-//                begin(). (3) The same key gets the same answer and no new noise. (4) Nothing is written to a ledger whose
-//                history does not verify, that has fewer entries than its fence or witness knows of, or that is a copy.
+// Guarantee:     (1) A reservation that was returned is durable, and the budgets of the ledger allow for all
+//                reservations together. (2) A reservation counts as spent from then on, whatever happens; only its
+//                holder can take it back, and only before begin(). (3) The same key gets the same answer and no new
+//                noise. (4) Nothing is written to a ledger whose history does not verify, that has fewer entries than
+//                its fence or witness knows of, or that is a copy.
 // Errors:        kBudgetExhausted says what was asked for, what is left and what would fit. kIo and kVerificationFailed
-//                leave the ledger as it was, or, if the commit itself was interrupted, possibly with the entry: it then
-//                counts as spent.
-// Thread safety: all members may be called from several threads. Writers that wait for the disk at the same time share one
-//                transaction.
+//                leave the ledger as it was, or, if the commit itself was interrupted, possibly with the entry, which
+//                then counts as spent.
+// Thread safety: all members may be called from several threads. Writers that wait for the disk at the same time share
+//                one transaction.
 #pragma once
 
 #include <cstdint>
@@ -43,18 +44,18 @@
 namespace noisefloor {
 
 struct LedgerOptions {
-  std::string witness;                 // a file that is checked before and moved on after every write; or empty
-  std::function<TimeMs()> clock = {};  // the system's if empty
+  std::string witness;                 // a file that is checked before every write and updated after it; or empty
+  std::function<TimeMs()> clock = {};  // empty: the system's clock
   int busy_ms = 60'000;                // how long to wait for other writers
   std::string sqlite_vfs = {};         // SQLite's name of a file system; tests put faults there
 };
 
 struct ReserveRequest {
   std::string budget;
-  std::string key;  // of idempotency: the same request with the same key is the same spend
+  std::string key;  // for idempotency: the same request with the same key is the same spend
   DpStatement statement;
-  std::optional<Delta> delta = {};  // that the use may spend, for the rules basic and approx-dp
-  std::string item = {};            // of a plan
+  std::optional<Delta> delta = {};  // what the use may spend, for the rules basic and approx-dp
+  std::string item = {};            // item of a plan
   Note note = {};
 };
 
@@ -66,12 +67,12 @@ class Reservation {
   ~Reservation();
 
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
-  // The request was made before, and this is what was released for it. No noise may be drawn.
+  // The digest of what was released, if the same request was made before. No noise may then be drawn.
   [[nodiscard]] const std::optional<Digest>& earlier_release() const { return release_; }
   // The bytes of that release, if they were kept.
   [[nodiscard]] const std::optional<std::string>& earlier_answer() const { return answer_; }
 
-  // To be called before the first bit of noise is drawn: from here on it cannot be aborted.
+  // Call this before you draw the first bit of noise. From then on the reservation cannot be aborted.
   void begin();
 
  private:
@@ -80,7 +81,7 @@ class Reservation {
   Reservation(std::uint64_t sequence, const Digest& release, std::optional<std::string> answer);
 
   std::uint64_t sequence_;
-  std::optional<Digest> token_;  // proves that nothing was drawn; gone once that is not so
+  std::optional<Digest> token_;  // proves that nothing was drawn; erased by begin()
   std::optional<Digest> release_;
   std::optional<std::string> answer_;
 };
@@ -92,47 +93,53 @@ class Ledger {
                                                               LedgerOptions options);
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> open(const std::string& location, SigningKey key,
                                                             LedgerOptions options);
-  // Without a key: for looking only.
+  // Opens without a key, for reading only.
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> open_to_read(const std::string& location, LedgerOptions options);
 
-  // A budget of its own, or part of another one (terms.parent). Rho is computed, and orders are filled in if there are none.
+  // Makes a budget of its own, or a part of another one (terms.parent). Computes rho, and fills in orders if there are
+  // none.
   [[nodiscard]] Result<void> create_budget(BudgetTerms terms);
-  // The ledger as create_budget(terms) would leave it, or its refusal. Nothing is written and nothing is spent.
+  // Returns the ledger as create_budget(terms) would leave it, or its refusal. Nothing is written and nothing is spent.
   [[nodiscard]] Result<LedgerState> rehearse(BudgetTerms terms);
 
   // The key that rows are hashed with (row_sketch.h). It never leaves the process.
   [[nodiscard]] Result<Secret32> row_key() const;
-  // A dataset, with its budget in the same transaction: a new one, or one of this name that has no dataset yet and the
-  // same terms. Nothing is written where the rows belong to another dataset.
+  // Adds a dataset and its budget in one transaction. The budget is new, or one of this name that has no dataset yet
+  // and the same terms. Nothing is written if the rows belong to another dataset.
   [[nodiscard]] Result<DatasetOutcome> add_dataset(const NewDataset& dataset, const RowSketch& rows);
-  // What a use of these rows under the name of a dataset spends from. New rows of a known dataset are remembered.
+  // Finds the budget that a use of these rows under the name of a dataset spends from. Remembers new rows of a known
+  // dataset.
   [[nodiscard]] Result<DatasetOutcome> claim_dataset(const DatasetUse& use, const RowSketch& rows);
-  // From then on nothing is spent from its budget; of one that shares the rows of another, its name is given up only.
+  // From then on nothing is spent from the dataset's budget. A dataset that shares the rows of another only gives up
+  // its name.
   [[nodiscard]] Result<void> retire_dataset(const std::string& name, const std::string& reason);
 
   [[nodiscard]] Result<Reservation> reserve(const ReserveRequest& request);
-  // What reserve(request) would leave of the budget, or its refusal. Nothing is written and nothing is spent. A request that was
-  // answered before leaves the budget as it is.
+  // Returns the budget as reserve(request) would leave it, or its refusal. Nothing is written and nothing is spent. A
+  // request that was answered before leaves the budget as it is.
   [[nodiscard]] Result<LedgerState::Budget> rehearse(const ReserveRequest& request);
-  // Several at once, in one transaction: each is granted or refused by itself, in order.
+  // Reserves several at once, in one transaction: each is granted or refused by itself, in order.
   [[nodiscard]] std::vector<Result<Reservation>> reserve_all(std::span<const ReserveRequest> requests);
-  // The digest of what is released, its bytes if they are to be given out again, and how good it is if that is public.
+  // `release` is the digest of what is released, `answer` its bytes if the ledger is to repeat them on demand, and
+  // `accuracy` tells how good it is if that is public.
   [[nodiscard]] Result<void> commit(std::uint64_t reservation, const Digest& release,
                                     std::optional<std::string_view> answer = std::nullopt,
                                     std::optional<double> accuracy = std::nullopt);
   // Requires that begin() was not called.
   [[nodiscard]] Result<void> abort(Reservation&& reservation);
-  // Makes this file the ledger, after it was restored or moved. It must verify, and hold all that the witness has seen.
+  // Makes this file the ledger, after it was restored or moved. The file must verify, and hold all that the witness has
+  // seen.
   [[nodiscard]] Result<void> adopt(const std::string& reason);
 
   // Calls `look` with the state as of now.
   [[nodiscard]] Result<void> read(const std::function<Result<void>(const LedgerState&)>& look);
-  // A budget as of now; kInvalidArgument with the names that there are.
+  // A budget as of now; kInvalidArgument, with names of budgets that exist, if there is none of this name.
   [[nodiscard]] Result<LedgerState::Budget> budget(std::string_view name);
-  // All entries from `first` on, as they are stored; the chain was checked.
+  // Calls `take` with all entries from `first` on, as they are stored. Their chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();
-  // With the ledger's key, for what it has paid for. kInvalidArgument if it is open for looking only.
+  // Signs with the ledger's key, for releases that the ledger has paid for. kInvalidArgument if it is open for reading
+  // only.
   [[nodiscard]] Result<Signature> sign(std::string_view text) const;
 
  private:
@@ -151,7 +158,7 @@ class Ledger {
   [[nodiscard]] Result<void> write(Work work);
   void run_batch(std::span<Pending* const> batch, bool adopting);
   [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, bool adopting);
-  // Brings the state up to the head of the store, and forgets it where the entries cannot be read or do not hold.
+  // Brings the state up to the head of the store. Forgets the state if the entries cannot be read or do not verify.
   [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
   [[nodiscard]] Result<void> read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction);
   void forget();
@@ -165,31 +172,31 @@ class Ledger {
   [[nodiscard]] Result<BudgetEntry> prepare_budget(BudgetTerms terms);
   [[nodiscard]] Result<std::string> seal_sketch(const RowSketch& rows);
   [[nodiscard]] Result<RowSketch> open_sketch(std::string_view sealed) const;
-  // The first dataset that holds some of the rows and is paid for by another budget than `payer`.
+  // Finds the first dataset that holds some of the rows and is paid for by another budget than `payer`.
   [[nodiscard]] Result<std::optional<DatasetConflict>> find_owner(Batch& batch, const std::string& name, bool is_public,
                                                                   const std::optional<std::string>& payer,
                                                                   const RowSketch& rows) const;
   [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
   [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
-  // Whether a key that is known stands for this very request, and for one that was answered.
+  // Checks that a known key stands for this very request, and that the request was answered.
   [[nodiscard]] static Result<void> check_repeated(const Prepared& prepared, std::uint64_t known,
                                                    const LedgerState::Spend& spend);
   [[nodiscard]] Digest random_bytes();
   [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
 
   std::unique_ptr<LedgerStore> store_;
-  std::unique_ptr<FenceFile> fence_;  // of a file
+  std::unique_ptr<FenceFile> fence_;  // only if the store is a file
   std::string path_;
   std::optional<SigningKey> key_;
   LedgerOptions options_;
 
   std::mutex store_mutex_;  // guards the store, the state and the fence
   LedgerState state_;
-  Digest hash_ = kNoEntry;  // of the last entry in state_
+  Digest hash_ = kNoEntry;  // hash of the last entry in state_
 
   std::mutex queue_mutex_;
   std::deque<Pending*> queue_;
-  bool leading_ = false;  // someone does, or was told to
+  bool leading_ = false;  // some writer leads, or was told to
 
   std::mutex random_mutex_;
   SecureRandom random_;

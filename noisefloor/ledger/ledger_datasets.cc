@@ -19,10 +19,10 @@ constexpr std::string_view kSealContext = "noisefloor row sketch";
 Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
 
 Error no_key() {
-  return invalid_argument("this ledger is open for looking only: open it with its key to use datasets");
+  return invalid_argument("this ledger is open for reading only: open it with its key to use datasets");
 }
 
-// A budget that is there already may become that of a dataset whose description says the same of it.
+// An existing budget may become the budget of a dataset if the description states the same terms.
 Result<void> check_agrees(const BudgetTerms& has, const BudgetTerms& stated) {
   const bool same = has.epsilon == stated.epsilon && has.delta == stated.delta && has.adjacency == stated.adjacency &&
                     has.unit == stated.unit;
@@ -37,7 +37,7 @@ Result<void> check_agrees(const BudgetTerms& has, const BudgetTerms& stated) {
                   shown(has.name), words(has), words(stated)));
 }
 
-// The dataset whose budget pays for one that shares rows.
+// The dataset whose budget pays for `dataset`: another one if `dataset` shares its rows.
 const LedgerState::Dataset& owner_of(const LedgerState& state, const LedgerState::Dataset& dataset) {
   const LedgerState::Dataset* owner = &dataset;
   while (!owner->same_as.empty()) owner = state.find_dataset(owner->same_as);
@@ -51,7 +51,7 @@ Result<Secret32> Ledger::row_key() const {
   return key_->derive(kRowPurpose);
 }
 
-// A random part of 32 bytes makes the key of one message out of the ledger's.
+// A random salt of 32 bytes derives the key of one message from the ledger's key.
 Result<std::string> Ledger::seal_sketch(const RowSketch& rows) {
   if (!key_) return no_key();
   const Digest salt = random_bytes();
@@ -74,8 +74,7 @@ Result<RowSketch> Ledger::open_sketch(std::string_view sealed) const {
       if (sketch) return *std::move(sketch);
     }
   }
-  return verification_failed(
-      "what the ledger keeps of a dataset's rows cannot be read: restore the ledger from a copy");
+  return verification_failed("the ledger's sketch of a dataset's rows cannot be read: restore the ledger from a copy");
 }
 
 Result<std::optional<DatasetConflict>> Ledger::find_owner(Batch& batch, const std::string& name, bool is_public,
@@ -85,7 +84,7 @@ Result<std::optional<DatasetConflict>> Ledger::find_owner(Batch& batch, const st
   const LedgerState& state = batch.state();
   for (const LedgerState::Dataset& dataset : state.datasets()) {
     if (dataset.is_public() || dataset.name == name) continue;
-    // What is paid for by one budget in the end adds up there.
+    // The same budget pays for both in the end, so their costs add up there.
     if (payer && state.payer_of(dataset.budget).terms->name == *payer) continue;
     for (const LedgerState::Dataset::Content& content : dataset.contents) {
       if (content.fingerprint != rows.fingerprint) {
@@ -124,7 +123,7 @@ Result<DatasetOutcome> Ledger::add_dataset(const NewDataset& dataset, const RowS
       makes_budget = known == nullptr;
       if (known != nullptr) NF_TRY_VOID(check_agrees(*known->terms, budget->terms));
     }
-    // All that can be refused is refused before the first entry: a transaction keeps the entries that it was given.
+    // Every refusal comes before the first entry, because a transaction keeps the entries that it was given.
     NF_TRY_VOID(state.check_dataset(entry, makes_budget));
     std::optional<std::string> payer;
     if (!entry.budget.empty()) {

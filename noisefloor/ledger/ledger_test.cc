@@ -67,7 +67,7 @@ TEST_P(LedgerTest, SpendsUpToTheTotalAndNotBeyond) {
   EXPECT_EQ(budget("trial").committed, 4U);
 }
 
-TEST_P(LedgerTest, EverythingIsThereAfterItWasClosed) {
+TEST_P(LedgerTest, KeepsEverythingAfterItWasClosed) {
   expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kZcdp)));
   ASSERT_TRUE(ledger_->reserve(request("trial", "a", gaussian(20))).has_value());
   const double share = budget("trial").account.spent_share();
@@ -77,7 +77,7 @@ TEST_P(LedgerTest, EverythingIsThereAfterItWasClosed) {
   EXPECT_EQ(budget("trial").open, 1U);
 }
 
-TEST_P(LedgerTest, ARehearsalAnswersAsTheReservationWouldAndWritesNothing) {
+TEST_P(LedgerTest, RehearsesAReservationAndWritesNothing) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   const std::uint64_t before = entries();
   EXPECT_EQ(value_of(ledger_->rehearse(request("trial", "a", pure(0.75)))).account.spent_share(), 0.75);
@@ -94,12 +94,12 @@ TEST_P(LedgerTest, ARehearsalAnswersAsTheReservationWouldAndWritesNothing) {
   expect_error(ledger_->rehearse(request("trial", "a", pure(0.5))), ErrorCode::kInvalidArgument, "another request");
   expect_good(ledger_->commit(spend.sequence(), blake2b("answer")));
   EXPECT_EQ(value_of(ledger_->rehearse(request("trial", "a", pure(0.75)))).account.spent_share(), 0.75)
-      << "what was answered is given again";
+      << "the earlier answer is given again";
 }
 
-TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
+TEST_P(LedgerTest, SaysWhatWouldFitWhenItRefuses) {
   BudgetTerms sampled = terms("trial", 2, 1e-5, Rule::kRdp);
-  sampled.orders.clear();  // for the default ones
+  sampled.orders.clear();  // selects the default orders
   expect_good(ledger_->create_budget(sampled));
   const DpEvent run = SelfComposedEvent{Steps::of(100'000), PoissonSampledEvent{SamplingRate::of(0.01), gaussian(1)}};
   const std::string message =
@@ -113,7 +113,7 @@ TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
                         &noise, &steps, &rate),
             3)
       << message;
-  // Each of them fits, and a little more does not.
+  // Each suggestion fits, and a little more does not.
   const auto with = [&](double z, std::uint64_t t, double q) -> DpEvent {
     return SelfComposedEvent{Steps::make(t).value(), PoissonSampledEvent{SamplingRate::make(q).value(), gaussian(z)}};
   };
@@ -129,7 +129,7 @@ TEST_P(LedgerTest, ARefusalSaysWhatWouldFit) {
   EXPECT_FALSE(fits(with(1, 100'000, rate * 1.01)));
 }
 
-TEST_P(LedgerTest, TheSameRequestGetsTheSameAnswer) {
+TEST_P(LedgerTest, GivesTheSameAnswerToTheSameRequest) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   const std::string answer("42.5\0\n", 6);
   Reservation first = value_of(ledger_->reserve(request("trial", "mean", pure(0.5))));
@@ -153,17 +153,17 @@ TEST_P(LedgerTest, TheSameRequestGetsTheSameAnswer) {
   expect_error(ledger_->commit(first.sequence(), blake2b("other")), ErrorCode::kInvalidArgument, "another release");
 }
 
-TEST_P(LedgerTest, OnlyWhoHasNotBegunCanAbort) {
+TEST_P(LedgerTest, AbortsOnlyBeforeNoiseIsDrawn) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   expect_good(ledger_->abort(value_of(ledger_->reserve(request("trial", "a", pure(0.75))))));
   EXPECT_EQ(budget("trial").account.spent_share(), 0);
-  // The whole is there again, and the key is used up.
+  // The whole budget is available again, and the key is used up.
   Reservation spend = value_of(ledger_->reserve(request("trial", "b", pure(1))));
   expect_error(ledger_->reserve(request("trial", "a", pure(0.75))), ErrorCode::kInvalidArgument, "aborted");
   spend.begin();
   expect_error(ledger_->abort(std::move(spend)), ErrorCode::kInvalidArgument, "may have been drawn");
   EXPECT_EQ(budget("trial").account.spent_share(), 1);
-  // Nor can what is committed, or what was moved away.
+  // A reservation that is committed or was moved from cannot be aborted either.
   expect_good(ledger_->create_budget(terms("other", 1, 0, Rule::kBasic)));
   Reservation kept = value_of(ledger_->reserve(request("other", "c", pure(0.5))));
   Reservation moved = std::move(kept);
@@ -172,7 +172,7 @@ TEST_P(LedgerTest, OnlyWhoHasNotBegunCanAbort) {
   expect_error(ledger_->abort(std::move(moved)), ErrorCode::kInvalidArgument, "committed");
 }
 
-TEST_P(LedgerTest, APlanIsComposedTightlyAndFixed) {
+TEST_P(LedgerTest, ComposesAPlanTightlyAndKeepsItFixed) {
   BudgetTerms plan = terms("trial", 1.4, 1e-6, Rule::kPlanned);
   plan.plan = {{"count", pure(0.1), Steps::of(4)}, {"noisy", gaussian(10), Steps::of(1)}};
   expect_good(ledger_->create_budget(plan));
@@ -181,7 +181,7 @@ TEST_P(LedgerTest, APlanIsComposedTightlyAndFixed) {
   };
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(use(std::to_string(i), "count", pure(0.1)).has_value());
   expect_error(use("5", "count", pure(0.1)), ErrorCode::kBudgetExhausted, "all are used");
-  expect_error(use("6", "noisy", gaussian(9)), ErrorCode::kInvalidArgument, "planned otherwise");
+  expect_error(use("6", "noisy", gaussian(9)), ErrorCode::kInvalidArgument, "planned with another event");
   expect_error(use("7", "none", pure(0.1)), ErrorCode::kInvalidArgument, "no item");
   EXPECT_TRUE(use("8", "noisy", gaussian(10)).has_value());
   plan.name = "too much";
@@ -189,11 +189,11 @@ TEST_P(LedgerTest, APlanIsComposedTightlyAndFixed) {
   expect_error(ledger_->create_budget(plan), ErrorCode::kBudgetExhausted, "the plan costs epsilon");
 }
 
-TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
+TEST_P(LedgerTest, NeverLetsPartsExceedTheWhole) {
   for (Rule rule : {Rule::kBasic, Rule::kApproxDp, Rule::kZcdp, Rule::kRdp}) {
     const std::string whole = std::string(name_of(rule));
     BudgetTerms parent = terms(whole, 3, 1e-5, rule);
-    parent.orders.clear();  // for the default ones
+    parent.orders.clear();  // selects the default orders
     parent.failures = rule == Rule::kBasic ? 0 : 0.5;
     expect_good(ledger_->create_budget(parent));
     int parts = 0;
@@ -201,7 +201,7 @@ TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
       if (!ledger_->create_budget(terms(whole + std::to_string(parts), 0.125, 1e-8, Rule::kBasic, whole)).has_value())
         break;
     }
-    // Many small parts are better off under an adaptive rule than in a sum, where 24 make the whole.
+    // More small parts fit under an adaptive rule than in a sum, where 24 make the whole.
     if (rule == Rule::kBasic) {
       EXPECT_EQ(parts, 24);
     } else {
@@ -209,7 +209,7 @@ TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
       EXPECT_LE(parts, 60) << whole;
     }
     EXPECT_EQ(budget(whole).children.size(), static_cast<std::size_t>(parts));
-    // Each part can be used up, and the whole has not room for another.
+    // Each part can be used up, and the whole has no room for another.
     ASSERT_TRUE(ledger_->reserve(request(whole + "0", "all", pure(0.125))).has_value());
     expect_error(ledger_->reserve(request(whole, "x", pure(0.5))), ErrorCode::kBudgetExhausted, whole);
   }
@@ -224,7 +224,7 @@ TEST_P(LedgerTest, PartsNeverExceedTheWhole) {
   expect_error(ledger_->create_budget(other), ErrorCode::kInvalidArgument, "no budget");
 }
 
-TEST_P(LedgerTest, TimesAreKept) {
+TEST_P(LedgerTest, KeepsTheTimesOfABudget) {
   TimeMs now = 1'700'000'000'000;
   LedgerOptions options;
   options.clock = [&] { return now; };
@@ -243,14 +243,14 @@ TEST_P(LedgerTest, TimesAreKept) {
   now += 500;
   expect_error(ledger_->reserve(request("march", "late", pure(0.1))), ErrorCode::kBudgetExhausted,
                "not open at this time");
-  // A little back is a clock that is being set; more is refused.
+  // A clock that goes back a little is being set; more is refused.
   now -= 4000;
   expect_good(ledger_->create_budget(terms("y", 1, 0, Rule::kBasic)));
   now -= 10'000;
   expect_error(ledger_->create_budget(terms("z", 1, 0, Rule::kBasic)), ErrorCode::kIo, "clock");
 }
 
-TEST_P(LedgerTest, BadInputChangesNothing) {
+TEST_P(LedgerTest, ChangesNothingOnBadInput) {
   expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kApproxDp)));
   const std::uint64_t before = entries();
   const std::string huge(1'000'000, 'x');
@@ -268,7 +268,7 @@ TEST_P(LedgerTest, BadInputChangesNothing) {
   expect_error(ledger_->reserve(request("trial", "k", pure(1e300))), ErrorCode::kBudgetExhausted, "trial");
   expect_error(ledger_->reserve(request("trial", "k", NonPrivateEvent{"raw"})), ErrorCode::kInvalidArgument,
                "not private");
-  expect_error(ledger_->reserve(request("trial", "k", gaussian(100))), ErrorCode::kInvalidArgument, "--delta");
+  expect_error(ledger_->reserve(request("trial", "k", gaussian(100))), ErrorCode::kInvalidArgument, "state the delta");
   ReserveRequest other = request("trial", "k", pure(0.1));
   other.statement.adjacency = Adjacency::kReplaceOne;
   expect_error(ledger_->reserve(other), ErrorCode::kInvalidArgument, "replace-one");
@@ -280,7 +280,7 @@ TEST_P(LedgerTest, BadInputChangesNothing) {
   EXPECT_EQ(entries(), before);
 }
 
-TEST_P(LedgerTest, NamesMayLookLikeAnything) {
+TEST_P(LedgerTest, AcceptsAnyName) {
   for (const char* name : {"'; DROP TABLE entries; --", "ünïcödé", "a\"b\\c", "{\"x\":1}", "%s%n", "a  b"}) {
     expect_good(ledger_->create_budget(terms(name, 1, 0, Rule::kBasic)));
     ReserveRequest one = request(name, name, pure(0.5));
@@ -291,14 +291,14 @@ TEST_P(LedgerTest, NamesMayLookLikeAnything) {
   EXPECT_EQ(budget("a\"b\\c").open, 1U);
 }
 
-TEST_P(LedgerTest, AnotherKeyCannotWrite) {
+TEST_P(LedgerTest, RefusesAnotherKey) {
   expect_error(Ledger::open(place_.location(), SigningKey::generate(), {}), ErrorCode::kInvalidArgument, "key");
   auto reader = value_of(Ledger::open_to_read(place_.location(), {}));
-  expect_error(reader->create_budget(terms("x", 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "looking only");
+  expect_error(reader->create_budget(terms("x", 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "reading only");
   expect_error(Ledger::create(place_.location(), SigningKey::generate(), {}), ErrorCode::kIo, "already");
 }
 
-TEST_P(LedgerTest, TwoOpenLedgersSeeEachOther) {
+TEST_P(LedgerTest, SeesWhatAnotherOpenLedgerWrites) {
   auto other = value_of(open());
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   ASSERT_TRUE(other->reserve(request("trial", "a", pure(0.6))).has_value());
@@ -307,8 +307,8 @@ TEST_P(LedgerTest, TwoOpenLedgersSeeEachOther) {
   EXPECT_EQ(budget("trial").account.spent_share(), 1);
 }
 
-// 64 threads, of which 40 of every 64 requests can be granted.
-TEST_P(LedgerTest, ThreadsNeverOverspend) {
+// 64 threads spend; 40 of every 64 requests can be granted.
+TEST_P(LedgerTest, NeverOverspendsFromManyThreads) {
   constexpr int threads = 64;
   constexpr int each = 40;
   constexpr int granted_in_all = 1600;
@@ -335,7 +335,7 @@ TEST_P(LedgerTest, ThreadsNeverOverspend) {
   EXPECT_EQ(entries(), static_cast<std::uint64_t>(granted_in_all) + 2);
 }
 
-TEST_P(LedgerTest, AWitnessIsCheckedAndMovedOn) {
+TEST_P(LedgerTest, ChecksAndUpdatesAWitness) {
   const std::string file = place_.path("witness.json");
   ASSERT_TRUE(write_witness(file, ledger_->witness().value()).has_value());
   LedgerOptions options;
@@ -343,7 +343,7 @@ TEST_P(LedgerTest, AWitnessIsCheckedAndMovedOn) {
   ledger_ = value_of(open(options));
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   EXPECT_EQ(read_witness(file).value().head.sequence, 1U);
-  // A witness that has seen more than the ledger has.
+  // This witness has seen more entries than the ledger has.
   Witness later = read_witness(file).value();
   later.head = sign_head(SigningKey::load(key_path()).value(), later.head.ledger, 0, 99, later.head.hash);
   ASSERT_TRUE(write_witness(file, later).has_value());

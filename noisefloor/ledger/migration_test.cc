@@ -1,7 +1,7 @@
-// What version 1 has written stays readable, and what is written stays what version 1 wrote.
+// Ledgers that version 1 has written stay readable, and this program still writes the bytes that version 1 wrote.
 //
-// tests/data/ledger_v1.* were made by the first version: a ledger with entries of every kind and budgets of every rule, its
-// key, a witness of its end, and the text of one entry of each kind. They are not to be made again: a change that needs that
+// The first version made tests/data/ledger_v1.*: a ledger with entries of every kind and budgets of every rule, its
+// key, a witness of its end, and the text of one entry of each kind. Do not make them again: a change that needs that
 // is a new version of the format.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ using testing::text_of;
 using testing::value_of;
 
 constexpr TimeMs kTime = 1'700'000'000'000;
-// By other programs than this one.
+// Other programs than this one computed these.
 constexpr const char* kChainHash = "56e88e2a1c1ea3a586d2fb1eb9657a057a2f0ba854ec4fb5c472eeeb2053624e";
 constexpr const char* kSignature =
     "a2a29f0e953eed042f4990949604390abc31317ddce9724769fa2b45cd46ea53"
@@ -104,7 +104,7 @@ std::vector<Entry> entries_of_every_kind() {
   return all;
 }
 
-// How the files were made.
+// Shows how the files were made.
 void write_v1() {
   ASSERT_FALSE(std::filesystem::exists(data("ledger_v1.ledger"))) << "there is a version 1 already";
   std::string lines;
@@ -151,14 +151,14 @@ void write_v1() {
   std::filesystem::remove(path + ".fence");
 }
 
-TEST(MigrationTest, ALedgerOfVersion1GoesOn) {
+TEST(MigrationTest, ContinuesALedgerOfVersion1) {
   if (std::getenv("NOISEFLOOR_WRITE_LEDGER_V1") != nullptr) write_v1();
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("copy.ledger");
   std::filesystem::copy_file(data("ledger_v1.ledger"), path);
   expect_clean(path, {data("ledger_v1.witness.json")});
   const auto ledger = value_of(Ledger::open(path, key_of_v1(), {}));
-  // What it held then, in numbers that are known.
+  // Known figures of what the ledger held then.
   expect_good(ledger->read([&](const LedgerState& state) -> Result<void> {
     EXPECT_EQ(state.next_sequence(), 23U);
     EXPECT_EQ(state.epoch(), 1U);
@@ -171,7 +171,7 @@ TEST(MigrationTest, ALedgerOfVersion1GoesOn) {
     EXPECT_NEAR(state.find("zcdp")->account.spent_share() * state.find("zcdp")->terms->rho, 1.0 / 800, 1e-12);
     return success();
   }));
-  // It is a copy.
+  // The file is a copy, which must be adopted first.
   expect_error(ledger->create_budget(terms("more", 1, 0, Rule::kBasic)), ErrorCode::kVerificationFailed, "no fence");
   expect_good(ledger->adopt("moved to this test"));
   const Reservation again = value_of(ledger->reserve(request("rdp", "a", gaussian(20))));
@@ -184,7 +184,7 @@ TEST(MigrationTest, ALedgerOfVersion1GoesOn) {
   expect_clean(path, {data("ledger_v1.witness.json")});
 }
 
-TEST(MigrationTest, EveryKindOfEntryHasTheTextOfVersion1) {
+TEST(MigrationTest, WritesEveryKindOfEntryAsVersion1Did) {
   std::istringstream lines(content_of(data("ledger_v1_entries.jsonl")));
   std::string line;
   for (const Entry& entry : entries_of_every_kind()) {
@@ -195,8 +195,8 @@ TEST(MigrationTest, EveryKindOfEntryHasTheTextOfVersion1) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
-// One entry has one text: whatever differs from it in a byte is another entry or none.
-TEST(MigrationTest, NothingIsReadAsWhatItDoesNotSay) {
+// One entry has one text: a text that differs in a byte is another entry or none.
+TEST(MigrationTest, ReadsNothingThatAnEntryDoesNotSay) {
   std::istringstream lines(content_of(data("ledger_v1_entries.jsonl")));
   std::string line;
   while (std::getline(lines, line)) {
@@ -215,7 +215,7 @@ TEST(MigrationTest, NothingIsReadAsWhatItDoesNotSay) {
   }
 }
 
-TEST(MigrationTest, HashesAndSignaturesAreThoseOfVersion1) {
+TEST(MigrationTest, ComputesTheHashesAndSignaturesOfVersion1) {
   EXPECT_EQ(to_hex(chain_hash(kNoEntry, "{}")), kChainHash);
   const Head head = sign_head(key_of_v1(), digest(1), 2, 3, digest(4));
   EXPECT_EQ(to_hex(head.signature), kSignature);

@@ -1,4 +1,4 @@
-// The store of a location: a path is a SQLite file, postgresql://… a database.
+// Opens the store of a location: a path names a SQLite file, postgresql://… a database.
 #pragma once
 
 #include <memory>

@@ -32,19 +32,19 @@ CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON nois
   FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
 )";
 
-// Within the transaction that needs it first.
+// Created within the first transaction that needs it.
 constexpr const char* kSketchSchema = R"(
 CREATE TABLE noisefloor_ledger.sketches (entry bigint PRIMARY KEY, sketch bytea NOT NULL);
 UPDATE noisefloor_ledger.format SET version = 2;
 )";
 
 constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
-constexpr std::size_t kRowsAtOnce = 1'000;  // entries that are written at once: 65,535 parameters are the most
+constexpr std::size_t kRowsAtOnce = 1'000;  // entries per statement, which takes at most 65,535 parameters
 
 using Connection = std::unique_ptr<PGconn, decltype([](PGconn* c) { PQfinish(c); })>;
 using Answer = std::unique_ptr<PGresult, decltype([](PGresult* r) { PQclear(r); })>;
 
-// Parameters in binary form.
+// The parameters of a statement, in binary form.
 class Parameters {
  public:
   Parameters& add(std::uint64_t value) {
@@ -70,7 +70,7 @@ class Parameters {
     return *this;
   }
 
-  std::deque<std::uint64_t> wholes_;  // whose places do not move
+  std::deque<std::uint64_t> wholes_;  // a deque, because its elements do not move
   std::vector<const char*> values_;
   std::vector<int> lengths_;
   std::vector<int> formats_;
@@ -106,7 +106,7 @@ class PostgresStore final : public LedgerStore {
     return fmt::format("{} on {}", name == nullptr ? "" : name, host == nullptr || *host == 0 ? "this host" : host);
   }
 
-  // Settings of the session; to be called for every new connection.
+  // Sets the options of the session. Call this for every new connection.
   [[nodiscard]] Result<void> set_up() {
     return execute(fmt::format("SET synchronous_commit = on; SET lock_timeout = {}; SET client_min_messages = warning",
                                options_.busy_ms));
@@ -115,12 +115,12 @@ class PostgresStore final : public LedgerStore {
     const Answer rows(PQexec(connection_.get(), sql.c_str()));
     return check(rows);
   }
-  // A transaction in which something failed answers COMMIT with a rollback, and calls that done.
+  // A transaction in which a statement failed answers COMMIT with a rollback, and reports no error.
   [[nodiscard]] Result<void> commit() {
     const Answer rows(PQexec(connection_.get(), "COMMIT"));
     NF_TRY_VOID(check(rows));
     if (std::string_view(PQcmdStatus(rows.get())) == "COMMIT") return success();
-    return io_error(fmt::format("the ledger {} took back what was written: try again", shown(place())));
+    return io_error(fmt::format("the database rolled back the changes to the ledger {}: try again", shown(place())));
   }
   [[nodiscard]] Result<Answer> query(const char* sql, const Parameters& parameters) {
     Answer rows(PQexecParams(connection_.get(), sql, parameters.size(), nullptr, parameters.values(),
@@ -128,7 +128,7 @@ class PostgresStore final : public LedgerStore {
     NF_TRY_VOID(check(rows));
     return rows;
   }
-  // 0 where it is not one number.
+  // Returns 0 if the table does not hold exactly one number.
   [[nodiscard]] Result<std::uint64_t> version() {
     NF_TRY(const Answer rows, query("SELECT version FROM noisefloor_ledger.format", Parameters()));
     return PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
@@ -156,8 +156,8 @@ class PostgresStore final : public LedgerStore {
     if (code == "53100") {
       return io_error(fmt::format("the disk of the ledger {} is full: nothing was written", shown(place())));
     }
-    // Our statements are fixed: they fail where tables and rows are not what we left (classes 22, 23 and 42), or on
-    // pages that are not (XX).
+    // Our statements are fixed. They fail only if tables and rows are not as we left them (classes 22, 23 and 42), or
+    // if pages are not (XX).
     if (code.starts_with("22") || code.starts_with("23") || code.starts_with("42") || code.starts_with("XX00")) {
       return verification_failed(
           fmt::format("the ledger {} is damaged ({}): restore it from a copy and run `budget verify`", shown(place()),
@@ -178,7 +178,7 @@ class PostgresTransaction final : public LedgerTransaction {
   PostgresTransaction& operator=(const PostgresTransaction&) = delete;
   ~PostgresTransaction() override {
     if (open_)
-      static_cast<void>(store_.execute("ROLLBACK"));  // fails where the connection is gone, and with it all of it
+      static_cast<void>(store_.execute("ROLLBACK"));  // fails if the connection is lost, and the transaction with it
   }
 
   [[nodiscard]] Result<std::optional<Head>> head() override {
@@ -198,7 +198,7 @@ class PostgresTransaction final : public LedgerTransaction {
     last = std::min<std::uint64_t>(last, INT64_MAX - 1);
     StoredEntry entry{};
     while (first <= last) {
-      // Of a range, so that the index is used: statistics of what was just written are not there yet.
+      // A query for a range uses the index even before there are statistics of the entries that were just written.
       const std::uint64_t end = std::min(last, first + kChunk - 1);
       NF_TRY(const Answer rows,
              store_.query("SELECT sequence, text, hash FROM noisefloor_ledger.entries WHERE sequence "
@@ -213,7 +213,7 @@ class PostgresTransaction final : public LedgerTransaction {
       }
       first = end + 1;
       if (count > 0 || first > last) continue;
-      // The end, or a gap of any width.
+      // This is the end, or a gap of any width.
       NF_TRY(const Answer next, store_.query("SELECT min(sequence) FROM noisefloor_ledger.entries WHERE sequence "
                                              "BETWEEN $1 AND $2",
                                              Parameters().add(first).add(last)));
@@ -300,7 +300,7 @@ class PostgresTransaction final : public LedgerTransaction {
     NF_TRY_VOID(store_.query(sql, parameters));
     return success();
   }
-  // Entries wait for the commit and then go in one statement, as every statement is a journey to the server.
+  // Entries wait for the commit and are then written by one statement, because every statement is a round trip.
   [[nodiscard]] Result<void> insert(std::size_t from, std::size_t to) {
     std::string sql = "INSERT INTO noisefloor_ledger.entries (sequence, text, hash) VALUES ";
     Parameters parameters;
@@ -326,9 +326,9 @@ Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
     NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"));
     return std::unique_ptr<LedgerTransaction>(std::make_unique<PostgresTransaction>(*this));
   }
-  // The lock makes writers serial. The level SERIALIZABLE would add nothing but failures: PostgreSQL lets go of the lock
-  // before it has noted the commit for that level, so that the next writer is taken for a concurrent one. The snapshot is
-  // taken by the first query after the lock: it has all that the writer before has committed.
+  // The lock makes writers serial. The level SERIALIZABLE would only add failures: PostgreSQL releases the lock before
+  // it has noted the commit for that level, so that it takes the next writer for a concurrent one. The first query
+  // after the lock takes the snapshot, which hence has all that the writer before has committed.
   auto transaction = std::make_unique<PostgresTransaction>(*this);
   NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
   return std::unique_ptr<LedgerTransaction>(std::move(transaction));
@@ -358,7 +358,7 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
   NF_TRY(const std::uint64_t version, store->version());
   if (version < 1 || version > kStoreVersionWithSketches) {
     return verification_failed(
-        fmt::format("the ledger {} is of version {}, and this program knows 1 and 2: use a newer one",
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
                     shown(store->place()), version));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));

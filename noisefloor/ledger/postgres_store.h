@@ -1,9 +1,10 @@
-// The ledger in a PostgreSQL database, for several hosts: one writer at a time, by a lock of the head.
+// The ledger in a PostgreSQL database, for several hosts. A lock of the head admits one writer at a time.
 //
-// Guarantee:     as store.h, with synchronous_commit on. What a failover of the server loses is lost: keep a witness.
-// Requires:      PostgreSQL 12 or later; the right to create a schema, once. One ledger a database, in the schema
-//                noisefloor_ledger.
-// Thread safety: one owner at a time, with a connection of its own.
+// Guarantee:     as in store.h, with synchronous_commit on. Entries that a failover of the server loses are lost: keep
+//                a witness.
+// Requires:      PostgreSQL 12 or later; the right to create a schema, once. There is one ledger per database, in the
+//                schema noisefloor_ledger.
+// Thread safety: one owner at a time, with its own connection.
 #pragma once
 
 #include <memory>

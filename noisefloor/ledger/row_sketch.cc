@@ -11,11 +11,11 @@
 namespace noisefloor {
 namespace {
 
-// Fewer rows than this decide nothing but by the whole fingerprint.
+// With fewer rows than this, only the fingerprint of all rows decides.
 constexpr std::size_t kLeastRows = 16;
 // A copy has at least this share of the rows of the smaller dataset, beyond chance.
 constexpr double kSharedPart = 0.2;
-// Standard deviations of what chance explains.
+// This many standard deviations are put down to chance.
 constexpr double kChance = 4;
 // A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two.
 constexpr double kSharedColumns = 0.75;
@@ -49,7 +49,7 @@ ShortHash narrow(Uint128 value) {
 
 std::string_view text_of(const ShortHash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
 
-// A column's name as another export of the same table might spell it, too.
+// A column's name without what another export of the same table might spell differently.
 std::string plain_name(std::string_view name) {
   std::string plain;
   for (const char c : name) {
@@ -99,8 +99,8 @@ void RowSketcher::set_columns(std::span<const std::string> names) {
   }
 }
 
-// A row is Σ name · value modulo 2¹²⁸ over the keyed hashes of its cells, and then hashed: without that last step, rows that
-// exchange their cells of one column would leave the sum of all rows as it was.
+// A row is Σ name · value modulo 2¹²⁸ over the keyed hashes of its cells, and then hashed. Without that last step, rows
+// that exchange their cells of one column would leave the sum of all rows as it was.
 void RowSketcher::add_row(std::span<const std::string_view> cells) {
   NF_CHECK(cells.size() == columns_.size(), "a row has a cell for each column");
   Wide row = 0;
@@ -159,10 +159,10 @@ Similarity compare(const RowSketch& a, const RowSketch& b) {
   std::set_intersection(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
                         std::back_inserter(common));
   result.common_columns = common.size();
-  // Up to here both samples hold every row that there is.
+  // Up to `limit`, both samples hold every row of their datasets.
   const auto last = [](const RowSketch& s) { return s.whole ? UINT64_MAX : s.sample.back().hash; };
   const std::uint64_t limit = std::min(last(a), last(b));
-  std::size_t twice = 0;  // in one of them, and not in the other
+  std::size_t twice = 0;  // rows that occur twice in one dataset and not in the other
   const auto alone = [&](const SampledRow& row, std::size_t& once) {
     if (row.count == 1) ++once;
     if (row.count == 2) ++twice;
@@ -185,8 +185,8 @@ Similarity compare(const RowSketch& a, const RowSketch& b) {
       ++in_b;
     }
   }
-  // If both were drawn from one population without a common record, a row that occurs twice among all of them has its two
-  // in different datasets with the odds 2·p·q to p² + q².
+  // If both were drawn from one population without a common record, a row that occurs twice in all has one occurrence
+  // in each dataset with the odds 2·p·q to p² + q².
   const double all = static_cast<double>(a.rows) + static_cast<double>(b.rows);
   if (all > 0) {
     const double p = static_cast<double>(a.rows) / all;
@@ -198,7 +198,7 @@ Similarity compare(const RowSketch& a, const RowSketch& b) {
 
 std::string to_bytes(const RowSketch& sketch) {
   NF_CHECK(sketch.sample.size() <= kSketchRows && sketch.columns.size() <= kSketchColumns,
-           "a sketch is of bounded size");
+           "a sketch has a bounded size");
   std::string out(kMagic);
   out.reserve(kSketchBytes);
   const auto number = [&](std::uint64_t value, std::size_t size) {

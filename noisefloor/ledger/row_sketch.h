@@ -1,15 +1,15 @@
-// What the ledger remembers of the rows of a dataset, so that it knows them again under another name.
+// A sketch of a dataset's rows: the ledger keeps it to recognise the rows under another name.
 //
-// A sketch holds a fingerprint of all rows, whatever their order; a sample of rows by their keyed hashes (bottom-k: the k
-// lowest ones, each with how often it occurs); and, for a table, a fingerprint of every column. It takes one pass, and
-// memory that does not grow with the rows.
+// A sketch holds a fingerprint of all rows, whatever their order; a sample of rows by their keyed hashes (bottom-k: the
+// k lowest ones, each with how often it occurs); and, for a table, a fingerprint of every column. Making one takes a
+// single pass, and memory that does not grow with the number of rows.
 //
-// Guarantee:     (1) Equal rows in any order have equal fingerprints; other rows have another one but with probability
-//                2⁻¹²⁸. (2) A row in the sample has its exact count, because a hash below the final threshold is never
-//                evicted. Whether a row is sampled depends on its content and the key alone, so that the samples of two
-//                datasets can be compared. (3) To someone without the key a sketch's hashes look random. Its counts do
-//                not: whoever keeps a sketch seals it (ledger.h does).
-// Requires:      a key that is kept secret, and the same one for sketches that are to be compared.
+// Guarantee:     (1) Equal rows in any order have equal fingerprints; other rows have another one except with
+//                probability 2⁻¹²⁸. (2) A row in the sample has its exact count, because a hash below the final
+//                threshold is never evicted. Whether a row is sampled depends on its content and the key alone, so that
+//                the samples of two datasets can be compared. (3) To someone without the key a sketch's hashes look
+//                random. Its counts do not: whoever keeps a sketch seals it (ledger.h does).
+// Requires:      a key that is kept secret, and the same key for all sketches that are to be compared.
 // Thread safety: pure functions; a sketcher is used by one thread at a time.
 #pragma once
 
@@ -30,7 +30,8 @@
 
 namespace noisefloor {
 
-// Distinct rows that a sample holds: docs/formats/dataset.md has what this number was measured to find.
+// The most distinct rows that a sample holds. docs/formats/dataset.md reports what samples of this size were measured
+// to find.
 inline constexpr std::size_t kSketchRows = 8192;
 inline constexpr std::size_t kSketchColumns = 256;
 
@@ -43,7 +44,7 @@ struct SampledRow {
 struct RowSketch {
   std::uint64_t rows = 0;
   Digest fingerprint{};
-  bool whole = true;               // no distinct row was left out of the sample
+  bool whole = true;               // the sample has every distinct row
   std::vector<SampledRow> sample;  // by increasing hash
   std::vector<ShortHash> columns;  // increasing; of columns with at least kColumnValues different values
   friend bool operator==(const RowSketch&, const RowSketch&) = default;
@@ -56,12 +57,12 @@ class RowSketcher {
  public:
   explicit RowSketcher(const Secret32& key, std::size_t sample = kSketchRows);
 
-  // One record as it stands.
+  // Adds one record as it stands.
   void add_record(std::string_view record);
-  // One row of a table whose columns have these names. The names count with their letters and digits only, and in any
-  // order; they are stated once, before the first row.
+  // Names the columns of a table. Only the letters and digits of a name count, and the order of the columns does not.
+  // Call this once, before the first row.
   void set_columns(std::span<const std::string> names);
-  // Requires as many cells as columns.
+  // Adds one row of that table. Requires as many cells as columns.
   void add_row(std::span<const std::string_view> cells);
 
   [[nodiscard]] RowSketch finish() &&;
@@ -91,17 +92,19 @@ class RowSketcher {
 // How alike two datasets are, from their sketches.
 struct Similarity {
   bool same = false;  // the same rows
-  // Rows that occur once in their dataset, among those that both samples can judge: in the first, in the second, in both.
+  // How many rows occur once in their dataset, among those that both samples can judge: in the first, in the second, in
+  // both.
   std::size_t first = 0;
   std::size_t second = 0;
   std::size_t both = 0;
-  // How many of those in both two samples without a common record would have: rows of few possible values coincide.
+  // The `both` to expect of two samples without a common record: rows of few possible values coincide.
   double by_chance = 0;
-  // Columns with equal content, of the table that has fewer.
+  // The columns of the table that has fewer, and how many of them have equal content in the other one.
   std::size_t columns = 0;
   std::size_t common_columns = 0;
 
-  // The share of the smaller dataset that is in the other one, beyond chance, in [0, 1]; 0 if too few rows can be judged.
+  // The share of the smaller dataset that is in the other one, beyond chance, in [0, 1]; 0 if too few rows can be
+  // judged.
   [[nodiscard]] double share() const;
   // Whether they hold the same records, as far as a budget is concerned.
   [[nodiscard]] bool is_shared() const;
@@ -109,9 +112,9 @@ struct Similarity {
 
 [[nodiscard]] Similarity compare(const RowSketch& a, const RowSketch& b);
 
-// Always of the same length, so that it does not show the number of rows.
+// The bytes always have the same length, so that they do not show the number of rows.
 [[nodiscard]] std::string to_bytes(const RowSketch& sketch);
-// Nothing if to_bytes() would not have written it.
+// Returns nothing if to_bytes() would not have written these bytes.
 [[nodiscard]] std::optional<RowSketch> parse_sketch(std::string_view bytes);
 
 }  // namespace noisefloor

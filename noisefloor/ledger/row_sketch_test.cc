@@ -45,12 +45,12 @@ Rows people(std::size_t count, std::uint64_t seed) {
   return rows;
 }
 
-// Rows of few possible values: many occur more than once.
+// Rows of few possible values, so that many occur more than once.
 Rows answers(std::size_t count, std::uint64_t seed) {
   testing::ReplayEngine random(seed);
   Rows rows;
   for (std::size_t i = 0; i < count; ++i) {
-    // About exponential, so that some values are common and others rare.
+    // The law is about exponential, so that some values are common and others rare.
     const auto rare = [&] {
       const auto zeros = static_cast<std::uint64_t>(std::countr_zero(random() | (std::uint64_t{1} << 20)));
       return std::to_string(zeros * 3 + random() % 9);

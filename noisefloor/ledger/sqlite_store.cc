@@ -27,7 +27,7 @@ PRAGMA application_id = 1313229873;
 PRAGMA user_version = 1;
 )";
 
-// Within the transaction that needs it first.
+// Created within the first transaction that needs it.
 constexpr const char* kSketchSchema = R"(
 CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL) STRICT;
 PRAGMA user_version = 2;
@@ -36,7 +36,7 @@ PRAGMA user_version = 2;
 using Database = std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close_v2(db); })>;
 using Statement = std::unique_ptr<sqlite3_stmt, decltype([](sqlite3_stmt* s) { sqlite3_finalize(s); })>;
 
-// What a result code of SQLite means for the owner of the ledger.
+// Says what a result code of SQLite means for the owner of the ledger.
 Error explain(sqlite3* db, int code, const std::string& path) {
   const std::string place = shown(path);
   switch (code & 0xff) {
@@ -54,7 +54,7 @@ Error explain(sqlite3* db, int code, const std::string& path) {
       return io_error(fmt::format("the ledger {} could not be opened{}{}", place, why == 0 ? "" : ": ",
                                   why == 0 ? "" : std::strerror(why)));
     }
-    // Our statements are fixed: they fail where tables and rows are not what we left.
+    // Our statements are fixed. They fail only if tables and rows are not as we left them.
     case SQLITE_ERROR:
     case SQLITE_CONSTRAINT:
     case SQLITE_MISMATCH:
@@ -73,7 +73,7 @@ Error damaged(const std::string& path, std::string_view what) {
   return verification_failed(fmt::format("the ledger {} is damaged: {}", shown(path), what));
 }
 
-// Prepared once, bound and stepped many times.
+// A statement that is prepared once, and bound and stepped many times.
 class Query {
  public:
   Query(sqlite3* db, const std::string& path, const char* sql) : db_(db), path_(path) {
@@ -98,7 +98,7 @@ class Query {
     sqlite3_bind_blob64(statement_.get(), next_++, text.data(), text.size(), SQLITE_STATIC);
   }
 
-  // Whether there is a row.
+  // Steps, and returns whether there is a row.
   [[nodiscard]] Result<bool> step() {
     if (error_) return *error_;
     const int code = sqlite3_step(statement_.get());
@@ -111,7 +111,7 @@ class Query {
   [[nodiscard]] Result<void> run() {
     NF_TRY(const bool row, step());
     reset();
-    if (row) return internal_error("a statement of the ledger has an answer that is not due");
+    if (row) return internal_error("a statement of the ledger returned a row unexpectedly");
     return success();
   }
 
@@ -134,7 +134,7 @@ class Query {
   sqlite3* db_;
   const std::string& path_;
   Statement statement_;
-  std::optional<Error> error_;  // of the statement itself
+  std::optional<Error> error_;  // from preparing the statement
   int next_ = 1;
 };
 
@@ -171,7 +171,7 @@ class SqliteStore final : public LedgerStore {
  public:
   SqliteStore(Database db, std::string path) : path_(std::move(path)), db_(std::move(db)) {}
 
-  // After the schema is there.
+  // Prepares the statements. Requires that the schema exists.
   void prepare() {
     const auto query = [&](const char* sql) { return std::make_unique<Query>(db_.get(), path_, sql); };
     begin_read = query("BEGIN");
@@ -216,14 +216,14 @@ class SqliteStore final : public LedgerStore {
     NF_TRY(const bool row, query.step());
     return row ? query.whole(0) : 0;
   }
-  // The one text that is the answer.
+  // Returns the single text that answers `sql`.
   [[nodiscard]] Result<std::string> ask(const char* sql) {
     Query query(db_.get(), path_, sql);
     NF_TRY(const bool row, query.step());
     return row ? std::string(query.bytes(0)) : std::string();
   }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // For what is asked too rarely to be kept ready.
+  // Prepares a statement that is too rare to be kept.
   [[nodiscard]] Query query(const char* sql) { return {db_.get(), path_, sql}; }
 
  private:
@@ -231,7 +231,7 @@ class SqliteStore final : public LedgerStore {
   Database db_;
 
  public:
-  // After db_: they go before it does.
+  // Declared after db_, so that they are destroyed before it.
   std::unique_ptr<Query> begin_read;
   std::unique_ptr<Query> begin_write;
   std::unique_ptr<Query> commit;
@@ -246,7 +246,7 @@ class SqliteStore final : public LedgerStore {
 };
 
 SqliteTransaction::~SqliteTransaction() {
-  if (open_) static_cast<void>(store_.rollback->run());  // a failed rollback is one that happened already
+  if (open_) static_cast<void>(store_.rollback->run());  // if this fails, SQLite has rolled back already
 }
 
 Result<std::optional<Head>> SqliteTransaction::head() {
@@ -425,8 +425,9 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
   if (version < 1 || version > kStoreVersionWithSketches) {
-    return verification_failed(fmt::format(
-        "the ledger {} is of version {}, and this program knows 1 and 2: use a newer one", shown(path), version));
+    return verification_failed(
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
+                    shown(path), version));
   }
   store->prepare();
   return std::unique_ptr<LedgerStore>(std::move(store));

@@ -32,13 +32,13 @@ std::string_view name_of(SpendStatus status) {
 
 Result<void> LedgerState::apply(const Entry& entry) {
   if (entry.sequence != next_) {
-    return invalid_argument(fmt::format("entry {} stands where entry {} is due", entry.sequence, next_));
+    return invalid_argument(fmt::format("found entry {} where entry {} should be", entry.sequence, next_));
   }
   if (next_ > 0 && entry.time < last_time_) {
     return invalid_argument(fmt::format("entry {} is older than the one before it", entry.sequence));
   }
   if ((next_ == 0) != std::holds_alternative<GenesisEntry>(entry.body)) {
-    return invalid_argument("a ledger has one entry of genesis, and it is the first");
+    return invalid_argument("a ledger has exactly one genesis entry, and it comes first");
   }
   NF_TRY_VOID(std::visit([&](const auto& body) { return add(entry, body); }, entry.body));
   ++next_;
@@ -73,14 +73,15 @@ std::optional<std::uint64_t> LedgerState::find_key(std::string_view budget, std:
 
 Result<Charge> LedgerState::parent_charge(const BudgetTerms& parent, const BudgetTerms& child) {
   if (parent.adjacency != child.adjacency || parent.unit != child.unit) {
-    return invalid_argument(fmt::format("{} is about {} of one {}: its parts are too", shown(parent.name),
-                                        name_of(parent.adjacency), name_of(parent.unit)));
+    return invalid_argument(fmt::format("the budget {} is for {} of one {}: its parts must be for the same",
+                                        shown(parent.name), name_of(parent.adjacency), name_of(parent.unit)));
   }
   if (parent.rule == Rule::kPlanned) {
-    return invalid_argument(fmt::format(
-        "{} is planned: all of it is given to its items. Split a budget with another rule", shown(parent.name)));
+    return invalid_argument(
+        fmt::format("the budget {} is planned, and its items take all of it: split a budget with another rule",
+                    shown(parent.name)));
   }
-  // A part that is ρ-zCDP as a whole costs ρ, which is far less than what its ε would.
+  // A part that is ρ-zCDP as a whole costs ρ, which is far less than its ε would cost.
   if (parent.rule == Rule::kZcdp && child.rule == Rule::kZcdp) {
     return Charge{{child.rho}, child.delta.value() * child.failures};
   }
@@ -123,7 +124,7 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   }
   std::string key = key_of(e.budget, e.key);
   if (by_key_.contains(key)) {
-    return invalid_argument(fmt::format("the key {} is in use: a key stands for one request", shown(e.key)));
+    return invalid_argument(fmt::format("the key {} is in use: use a new key for each request", shown(e.key)));
   }
   NF_TRY_VOID(budget.account.spend(e.charge, e.item));
   ++budget.spends;
@@ -173,7 +174,7 @@ Result<void> LedgerState::add(const Entry& entry, const AbortEntry& e) {
 
 Result<void> LedgerState::add(const Entry& /*entry*/, const AdoptEntry& e) {
   if (e.epoch != epoch_ + 1) {
-    return invalid_argument(fmt::format("epoch {} stands where {} is due", e.epoch, epoch_ + 1));
+    return invalid_argument(fmt::format("found epoch {} where epoch {} should be", e.epoch, epoch_ + 1));
   }
   epoch_ = e.epoch;
   return success();

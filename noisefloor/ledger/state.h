@@ -1,11 +1,11 @@
-// What a history comes to: the rules of the ledger, as a pure function of its entries.
+// The state that a history leads to: the rules of the ledger, as a pure function of its entries.
 //
 // Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back, names exist, no
-//                budget is overspent, a budget is paid for by its parent, a reservation is committed once or aborted by
-//                the token it was locked with, a budget belongs to one dataset and those that share its rows, and what
-//                is retired spends nothing. An entry that is refused changes nothing. Writing and verifying call the
-//                same code.
-// Errors:        kBudgetExhausted where the budget does not allow it, kInvalidArgument for the rest.
+//                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
+//                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
+//                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
+//                code.
+// Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
 
@@ -33,26 +33,26 @@ class LedgerState {
   struct Budget {
     std::shared_ptr<const BudgetTerms> terms;
     Account account;
-    std::uint64_t entry;  // where it was made
+    std::uint64_t entry;  // the entry that made it
     std::uint64_t spends = 0;
     std::uint64_t open = 0;
     std::uint64_t committed = 0;
     std::uint64_t aborted = 0;
     std::vector<std::string> children;
-    std::string dataset = {};                 // that owns it, or empty
+    std::string dataset = {};                 // the dataset that owns it, or empty
     std::optional<std::string> retired = {};  // why nothing more may be spent
   };
   struct Dataset {
     struct Content {
-      std::uint64_t entry;  // that the sketch is kept for
+      std::uint64_t entry;  // the entry that the sketch is kept for
       Digest fingerprint;
       Digest sketch;
     };
     std::string name;
-    Digest description;   // as of when it was added
+    Digest description;   // at the time it was added
     std::string budget;   // empty: public
     std::string same_as;  // or empty
-    std::uint64_t entry;  // where it was added
+    std::uint64_t entry;  // the entry that added it
     std::vector<Content> contents = {};
     std::optional<std::string> retired = {};  // the reason
 
@@ -74,32 +74,32 @@ class LedgerState {
   [[nodiscard]] const GenesisEntry& genesis() const { return genesis_; }
 
   [[nodiscard]] const std::vector<Budget>& budgets() const { return budgets_; }
-  // Nothing if there is none of this name.
+  // Returns nullptr if there is none of this name.
   [[nodiscard]] const Budget* find(std::string_view name) const;
-  // kInvalidArgument with the names that there are.
+  // Returns kInvalidArgument, with names that exist, if there is none of this name.
   [[nodiscard]] Result<const Budget*> need(std::string_view name) const;
   [[nodiscard]] const Spend* find_spend(std::uint64_t sequence) const;
   [[nodiscard]] std::optional<std::uint64_t> find_key(std::string_view budget, std::string_view key) const;
 
   [[nodiscard]] const std::vector<Dataset>& datasets() const { return datasets_; }
-  // Nothing if there is none of this name.
+  // Returns nullptr if there is none of this name.
   [[nodiscard]] const Dataset* find_dataset(std::string_view name) const;
-  // kInvalidArgument with the names that there are.
+  // Returns kInvalidArgument, with names that exist, if there is none of this name.
   [[nodiscard]] Result<const Dataset*> need_dataset(std::string_view name) const;
   // The budget at the top, of which this one is a part, or a part of a part; itself if it has no parent. Requires that
-  // it exists.
+  // `budget` exists.
   [[nodiscard]] const Budget& payer_of(std::string_view budget) const;
-  // Whether a budget allows spending at all: kBudgetExhausted with the reason if its dataset, or that of a budget which
-  // it is part of, was retired.
+  // Checks that a budget allows spending at all: kBudgetExhausted, with the reason, if its dataset was retired, or the
+  // dataset of a budget that it is part of.
   [[nodiscard]] Result<void> check_open(const Budget& budget) const;
-  // Whether a dataset may be added. `budget_is_new`: the budget will be made right before it.
+  // Checks that a dataset may be added. `budget_is_new`: the budget will be made right before it.
   [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
 
-  // What a child with these terms costs its parent.
+  // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
 
  private:
-  // What an abort needs to know of a reservation that is open.
+  // What an abort needs to know about an open reservation.
   struct Open {
     Charge charge;
     std::string item;

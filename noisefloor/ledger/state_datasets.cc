@@ -50,7 +50,7 @@ Result<void> LedgerState::check_dataset(const DatasetEntry& e, bool budget_is_ne
   if (datasets_.size() >= UINT32_MAX) return invalid_argument("the ledger has too many datasets");
   if (e.budget.empty()) {
     if (e.same_as.empty()) return success();
-    return invalid_argument(fmt::format("a public dataset has no budget to share: {} cannot share that of {}",
+    return invalid_argument(fmt::format("a public dataset has no budget to share: {} cannot share the budget of {}",
                                         shown(e.name), shown(e.same_as)));
   }
   if (e.same_as.empty()) {
@@ -60,13 +60,13 @@ Result<void> LedgerState::check_dataset(const DatasetEntry& e, bool budget_is_ne
     if (budget->dataset.empty()) return success();
     return invalid_argument(
         fmt::format("the budget {} belongs to the dataset {}: datasets share a budget only if they hold the "
-                    "same rows, and say so",
+                    "same rows and are declared to",
                     shown(e.budget), shown(budget->dataset)));
   }
   NF_TRY(const Dataset* const owner, need_dataset(e.same_as));
   if (owner->retired) return retired(owner->name, *owner->retired);
   if (owner->budget == e.budget && !budget_is_new) return success();
-  return invalid_argument(fmt::format("{} shares the rows of {}, and hence its budget {}", shown(e.name),
+  return invalid_argument(fmt::format("{} shares the rows of {}, and hence must share its budget {}", shown(e.name),
                                       shown(e.same_as),
                                       owner->is_public() ? "(it has none: it is public)" : shown(owner->budget)));
 }
@@ -100,7 +100,7 @@ Result<void> LedgerState::add(const Entry& /*entry*/, const RetireEntry& e) {
   NF_TRY_VOID(check_name("the reason", e.reason));
   NF_TRY(Dataset* const dataset, open_dataset(e.dataset));
   dataset->retired = e.reason;
-  // One that shares the rows of another goes alone: the budget is the other's.
+  // A dataset that shares the rows of another is retired alone: the budget belongs to the other.
   if (!dataset->is_public() && dataset->same_as.empty()) budgets_[by_name_.at(dataset->budget)].retired = e.reason;
   return success();
 }

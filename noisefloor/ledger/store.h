@@ -1,9 +1,11 @@
-// Where the history is kept: the seam between the ledger and its databases. Two implementations, one test suite.
+// The database that keeps the history: the interface between the ledger and its two implementations, which share one
+// test suite.
 //
-// Guarantee:     transactions are serialisable. A write transaction sees all that was committed before it began and excludes
-//                every other writer. What commit() has reported as done survives a crash of the process, and of the machine
-//                as far as the disk keeps its word. A transaction that goes without commit() leaves nothing.
-// Errors:        kIo for what the database or the disk refuses, kVerificationFailed for content that cannot be.
+// Guarantee:     transactions are serialisable. A write transaction sees all that was committed before it began and
+//                excludes every other writer. Entries that commit() has reported as written survive a crash of the
+//                process, and a crash of the machine as far as the disk keeps its promises. A transaction that is
+//                destroyed without commit() leaves nothing.
+// Errors:        kIo if the database or the disk refuses; kVerificationFailed for content that no ledger can have.
 // Thread safety: one owner at a time.
 #pragma once
 
@@ -33,39 +35,40 @@ class LedgerTransaction {
   LedgerTransaction& operator=(const LedgerTransaction&) = delete;
   virtual ~LedgerTransaction() = default;  // rolls back unless committed
 
-  // Nothing in a ledger without entries.
+  // Returns nothing for a ledger without entries.
   [[nodiscard]] virtual Result<std::optional<Head>> head() = 0;
-  // All entries from `first` on, in order, up to `last`. Stops with the error of `take`.
+  // Calls `take` with all entries from `first` to `last`, in order. Stops at the first error of `take`, and returns it.
   using Take = std::function<Result<void>(const StoredEntry&)>;
   [[nodiscard]] virtual Result<void> entries(std::uint64_t first, std::uint64_t last, const Take& take) = 0;
-  // Nothing if there is none with this sequence.
+  // Returns nothing if there is no entry with this sequence.
   [[nodiscard]] Result<std::optional<StoredEntry>> entry(std::uint64_t sequence);
-  // What was released for a reservation, if it was kept.
+  // The released answer of a reservation, if it was kept.
   [[nodiscard]] virtual Result<std::optional<std::string>> answer(std::uint64_t reservation) = 0;
   // The reservations whose answers are kept.
   [[nodiscard]] virtual Result<std::vector<std::uint64_t>> answered() = 0;
 
-  // What is kept of the rows of a dataset by the entry with this sequence: sealed bytes, for holders of the ledger's key.
+  // The sketch of a dataset's rows that is kept for the entry with this sequence: sealed bytes, for holders of the
+  // ledger's key.
   [[nodiscard]] virtual Result<std::optional<std::string>> sketch(std::uint64_t entry) = 0;
-  // The entries with such bytes.
+  // The entries for which a sketch is kept.
   [[nodiscard]] virtual Result<std::vector<std::uint64_t>> sketched() = 0;
 
-  // What the database itself finds wrong with the file that it is in, where it can tell.
+  // Asks the database to check its own file, if it can.
   [[nodiscard]] virtual Result<void> check_file() { return success(); }
 
   [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
   [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
-  // The first one makes the store one of version 2, which programs that know of no datasets refuse to open.
+  // The first sketch makes this a store of version 2, which programs that do not know datasets refuse to open.
   [[nodiscard]] virtual Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) = 0;
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 
-// Of what a store holds. Version 1 has no sketches.
+// The version of a store's content. Version 1 has no sketches.
 inline constexpr std::uint64_t kStoreVersionWithSketches = 2;
 
 struct StoreOptions {
-  bool create = false;  // refused if there is one
+  bool create = false;  // refused if there is one already
   bool read_only = false;
   int busy_ms = 60'000;  // how long to wait for another writer
   std::string vfs = {};  // SQLite's name of a file system; empty for the system's own. Tests put faults there.
@@ -81,9 +84,9 @@ class LedgerStore {
   enum class Mode : std::uint8_t { kRead, kWrite };
   [[nodiscard]] virtual Result<std::unique_ptr<LedgerTransaction>> begin(Mode mode) = 0;
 
-  // Where it is, for messages: never a password.
+  // The location for use in messages, without any password.
   [[nodiscard]] virtual std::string place() const = 0;
-  // The path, if it is a file.
+  // The path, if the store is a file.
   [[nodiscard]] virtual std::optional<std::string> file() const { return std::nullopt; }
 };
 

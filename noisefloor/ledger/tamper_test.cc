@@ -1,5 +1,5 @@
-// Someone who may write to the database, and even someone who has stolen the key: what they change is found, named and not
-// written on to.
+// Attacks by someone who may write to the database, and even by a thief of the key: verification finds and names what
+// they change, and the ledger refuses further writes.
 #include <gtest/gtest.h>
 #include <libpq-fe.h>
 #include <sqlite3.h>
@@ -30,7 +30,7 @@ using testing::terms;
 using testing::text_of;
 using testing::value_of;
 
-// Writes to the tables of a ledger by SQL.
+// Changes the tables of a ledger by SQL.
 class Intruder {
  public:
   explicit Intruder(const std::string& location) : location_(location), file_(!location.starts_with("postgresql://")) {
@@ -87,14 +87,14 @@ class Intruder {
     }
     execute(all);
   }
-  // All of a history, in place of the one that is there.
+  // Replaces the whole history.
   void replace(const std::vector<StoredEntry>& entries, const Head& head) const {
     std::string all = "DELETE FROM @entries";
     for (const StoredEntry& one : entries) all += "; " + insertion(one);
     execute(all);
     set_head(head);
   }
-  // As the ledger's own code would have written it from `first` on, with hashes that follow.
+  // Returns the entries with the hashes that the ledger's own code would have written from `first` on.
   [[nodiscard]] static std::vector<StoredEntry> rechained(std::vector<StoredEntry> entries) {
     Digest hash = kNoEntry;
     for (StoredEntry& one : entries) hash = one.hash = chain_hash(hash, one.text);
@@ -196,15 +196,15 @@ class TamperTest : public ::testing::TestWithParam<Backend> {
     return sign_head(key(), late_->head.ledger, 0, entries.back().sequence, entries.back().hash);
   }
 
-  // verify says `part` of this entry, and says it first.
+  // Expects that the first finding is about this entry, and that the report says `part`.
   void expect_found(std::optional<std::uint64_t> entry, const std::string& part,
                     std::vector<std::string> witnesses = {}) const {
     const VerifyReport report = value_of(verify_ledger(place_.location(), {std::move(witnesses), {}, {}}));
-    ASSERT_FALSE(report.findings.empty()) << "nothing was found; due: " << part;
+    ASSERT_FALSE(report.findings.empty()) << "nothing was found; expected: " << part;
     EXPECT_EQ(report.findings.front().entry, entry) << text_of(report);
     EXPECT_NE(text_of(report).find(part), std::string::npos) << text_of(report);
   }
-  // Nothing can be spent, made or aborted, and nothing was written in trying.
+  // Expects that nothing can be spent or made, and that the attempts wrote nothing.
   void expect_no_writes(const std::string& witness = {}) const {
     const std::size_t before = count_entries();
     Result<std::unique_ptr<Ledger>> ledger = open(witness);
@@ -237,14 +237,14 @@ class TamperTest : public ::testing::TestWithParam<Backend> {
 INSTANTIATE_TEST_SUITE_P(Sqlite, TamperTest, ::testing::Values(Backend::kSqlite));
 INSTANTIATE_TEST_SUITE_P(Postgres, TamperTest, ::testing::Values(Backend::kPostgres));
 
-TEST_P(TamperTest, WithoutAnyNothingIsFound) {
+TEST_P(TamperTest, FindsNothingInAnUntouchedLedger) {
   expect_clean(place_.location(), {early_path(), late_path()});
-  const Intruder intruder(place_.location());  // who only drops the triggers
+  const Intruder intruder(place_.location());  // only drops the triggers
   expect_clean(place_.location(), {early_path(), late_path()});
   expect_good(value_of(open(late_path()))->create_budget(terms("more", 1, 0, Rule::kBasic)));
 }
 
-TEST_P(TamperTest, TriggersStopAnHonestMistake) {
+TEST_P(TamperTest, StopsHonestMistakesByTriggers) {
   const auto attempt = [&](const std::string& sql) {
     if (is_file()) {
       sqlite3* db = nullptr;
@@ -264,8 +264,8 @@ TEST_P(TamperTest, TriggersStopAnHonestMistake) {
   expect_clean(place_.location());
 }
 
-// Every entry in turn.
-TEST_P(TamperTest, AnEditedText) {
+// Edits every entry in turn.
+TEST_P(TamperTest, FindsAnEditedText) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
   for (const StoredEntry& one : good) {
@@ -279,17 +279,17 @@ TEST_P(TamperTest, AnEditedText) {
   expect_clean(place_.location());
 }
 
-TEST_P(TamperTest, AnEditedTextWithItsHash) {
+TEST_P(TamperTest, FindsAnEditedTextWithItsHash) {
   const Intruder intruder(place_.location());
   std::vector<StoredEntry> entries = intruder.entries();
   entries[4].text = replaced(entries[4].text, R"("key":"a")", R"("key":"z")");
   intruder.set_text(4, entries[4].text);
   intruder.set_hash(4, chain_hash(entries[3].hash, entries[4].text));
-  expect_found(5, "altered");  // the entry after it does not follow any more
+  expect_found(5, "altered");  // the next entry no longer follows from it
   expect_no_writes();
 }
 
-TEST_P(TamperTest, AnEditOfTheLastEntryWithItsHash) {
+TEST_P(TamperTest, FindsAnEditOfTheLastEntryWithItsHash) {
   const Intruder intruder(place_.location());
   std::vector<StoredEntry> entries = intruder.entries();
   entries[kLast].text = replaced(entries[kLast].text, "\"time\":1", "\"time\":2");
@@ -300,7 +300,7 @@ TEST_P(TamperTest, AnEditOfTheLastEntryWithItsHash) {
   expect_no_writes();
 }
 
-TEST_P(TamperTest, AWholeChainWithoutTheKey) {
+TEST_P(TamperTest, FindsAChainRewrittenWithoutTheKey) {
   const Intruder intruder(place_.location());
   std::vector<StoredEntry> entries = intruder.entries();
   entries[4].text = replaced(entries[4].text, "[0.25]", "[0.125]");
@@ -320,7 +320,7 @@ TEST_P(TamperTest, AWholeChainWithoutTheKey) {
   expect_no_writes();
 }
 
-TEST_P(TamperTest, ADeletedEntry) {
+TEST_P(TamperTest, FindsADeletedEntry) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
   for (const StoredEntry& one : good) {
@@ -338,7 +338,7 @@ TEST_P(TamperTest, ADeletedEntry) {
   expect_no_writes();
 }
 
-TEST_P(TamperTest, ACutOffEnd) {
+TEST_P(TamperTest, FindsACutOffEnd) {
   const Intruder intruder(place_.location());
   for (const std::uint64_t first : {kLast, kLast - 1, std::uint64_t{6}}) {
     intruder.remove_from(first);
@@ -347,15 +347,15 @@ TEST_P(TamperTest, ACutOffEnd) {
   }
 }
 
-// The head of then is genuine, and so is all that is left: only what is kept elsewhere can tell.
-TEST_P(TamperTest, ACutOffEndWithTheHeadOfThen) {
+// The earlier head is genuine, and so are all remaining entries: only records kept elsewhere can reveal this.
+TEST_P(TamperTest, FindsACutOffEndUnderAnEarlierHead) {
   const auto live = value_of(open());
   {
     const Intruder intruder(place_.location());
     intruder.remove_from(6);
     intruder.set_head(early_->head);
   }
-  // Who had it open knows.
+  // A process that had the ledger open notices.
   expect_error(live->reserve(request("trial", "x", pure(0.125))), ErrorCode::kVerificationFailed, "rolled back");
   if (is_file()) {
     expect_found(6, "rolled back");
@@ -367,19 +367,19 @@ TEST_P(TamperTest, ACutOffEndWithTheHeadOfThen) {
   EXPECT_EQ(report.findings.back().entry, kLast) << text_of(report);
   EXPECT_NE(report.findings.back().what.find("rolled back"), std::string::npos) << text_of(report);
   expect_no_writes(late_path());
-  // Not even by decision of its owner.
+  // Not even its owner can adopt it.
   expect_error(value_of(open(late_path()))->adopt("restored"), ErrorCode::kVerificationFailed, "does not have");
-  // A witness of then does not mind.
+  // An earlier witness does not object.
   expect_good(value_of(open(early_path()))->adopt("restored"));
 }
 
-TEST_P(TamperTest, AHeadSetBackOverLaterEntries) {
+TEST_P(TamperTest, FindsAHeadSetBackOverLaterEntries) {
   Intruder(place_.location()).set_head(early_->head);
   expect_found(6, "the last entry is 13");
   expect_no_writes();
 }
 
-TEST_P(TamperTest, TwoThatChangePlaces) {
+TEST_P(TamperTest, FindsEntriesThatChangedPlaces) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
   for (const bool with_hashes : {false, true}) {
@@ -397,26 +397,26 @@ TEST_P(TamperTest, TwoThatChangePlaces) {
       }
     }
   }
-  // With a chain that follows and a thief's signature, they do not stand where they say.
+  // The chain is valid and a thief has signed it, but the entries are not at the places that they state.
   std::vector<StoredEntry> entries = good;
   std::swap(entries[6].text, entries[8].text);
   entries = Intruder::rechained(entries);
   intruder.replace(entries, signed_head(entries));
-  expect_found(6, "where entry 6 is due");
+  expect_found(6, "where entry 6 should be");
   expect_no_writes();
 }
 
-TEST_P(TamperTest, AnInsertedEntry) {
+TEST_P(TamperTest, FindsAnInsertedEntry) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
-  // At the end, where it follows and only the head does not know of it.
+  // At the end: the entry follows from the last one, and only the head does not include it.
   const std::string more =
       to_json(Entry{kLast + 1, 4'000'000'000'000, BudgetEntry{terms("gift", 9, 0, Rule::kBasic), {}}});
   intruder.insert({kLast + 1, more, chain_hash(good.back().hash, more)});
   expect_found(kLast + 1, "the last entry is 14");
   expect_no_writes();
   intruder.execute("DELETE FROM @entries WHERE sequence = 14");
-  // Far behind the end, where no head comes to: it is no part of the history, and found without counting up to it.
+  // Far beyond the end, where no head is: the entry is not part of the history, and is found without counting up to it.
   constexpr std::uint64_t kFar = std::uint64_t{1} << 60;
   intruder.insert({kFar, more, chain_hash(good.back().hash, more)});
   expect_found(kLast + 1, "missing");
@@ -425,11 +425,11 @@ TEST_P(TamperTest, AnInsertedEntry) {
   intruder.execute("UPDATE @entries SET sequence = sequence + 100 WHERE sequence >= 6");
   intruder.execute("UPDATE @entries SET sequence = sequence - 99 WHERE sequence >= 100");
   intruder.insert({6, good[4].text, chain_hash(good[5].hash, good[4].text)});
-  expect_found(6, "where entry 6 is due");
+  expect_found(6, "where entry 6 should be");
   expect_no_writes();
 }
 
-TEST_P(TamperTest, AnotherAnswer) {
+TEST_P(TamperTest, FindsAnotherAnswer) {
   const Intruder intruder(place_.location());
   const auto ask = [&] { return value_of(open())->reserve(request("trial", "a", pure(0.25))); };
   EXPECT_EQ(value_of(ask()).earlier_answer(), "answer a");
@@ -437,11 +437,11 @@ TEST_P(TamperTest, AnotherAnswer) {
   expect_found(5, "not the one that was committed");
   expect_error(ask(), ErrorCode::kVerificationFailed, "altered");
   intruder.set_answer(4, "answer a");
-  // One for a use that was taken back.
+  // An answer for a use that was taken back.
   intruder.execute("INSERT INTO @answers (reservation, answer) SELECT 6, answer FROM @answers WHERE reservation = 4");
   expect_found(6, "was not committed");
   intruder.execute("DELETE FROM @answers WHERE reservation = 6");
-  // One that is gone is not given out, and not drawn anew.
+  // An answer that is gone is neither given out nor drawn anew.
   intruder.execute("DELETE FROM @answers WHERE reservation = 4");
   expect_found(5, "gone");
   const Reservation again = value_of(ask());
@@ -449,8 +449,9 @@ TEST_P(TamperTest, AnotherAnswer) {
   EXPECT_FALSE(again.earlier_answer());
 }
 
-// Everything fits and is signed: what gives it away is that the entries do not add up, or what was seen before.
-TEST_P(TamperTest, AThiefOfTheKey) {
+// The chain is valid and signed. The forgery shows in entries that do not add up, or in what a witness or the fence saw
+// before.
+TEST_P(TamperTest, FindsForgeriesByAThiefOfTheKey) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
   Entry generous = value_of(parse_entry(good[3].text));
@@ -461,14 +462,14 @@ TEST_P(TamperTest, AThiefOfTheKey) {
     std::uint64_t entry;
     std::string from;
     std::string to;
-    std::string found;  // or nothing, if only a witness can tell
+    std::string found;  // empty if only a witness can tell
   };
   const std::vector<Forgery> forgeries = {
       {4, "\"charge\":{\"amounts\":[0.25]", "\"charge\":{\"amounts\":[0.125]", "less than its event costs"},
       {4, "\"charge\":{\"amounts\":[0.25]", "\"charge\":{\"amounts\":[]", "less than its event costs"},
       {12, "\"item\":\"cheap\"", "\"item\":\"none\"", "no item"},
-      // The event of an item, under the name of another one that may be used more often.
-      {12, R"("epsilon":0.125)", R"("epsilon":1)", "planned otherwise"},
+      // The event of one item under the name of another one that may be used more often.
+      {12, R"("epsilon":0.125)", R"("epsilon":1)", "planned with another event"},
       {3, good[3].text, to_json(generous), "its rho"},
       {7, good[7].text, to_json(guessed), "without the token"},
       {1, "\"epsilon\":1,", "\"epsilon\":0.25,", "breaks a rule"},
@@ -488,37 +489,37 @@ TEST_P(TamperTest, AThiefOfTheKey) {
       ASSERT_FALSE(report.findings.empty());
       EXPECT_NE(text_of(report).find(forgery.found), std::string::npos) << text_of(report);
       const std::uint64_t named =
-          forgery.found == "breaks a rule" ? 6 : forgery.entry;  // where the smaller total is passed
+          forgery.found == "breaks a rule" ? 6 : forgery.entry;  // where the smaller total is exceeded
       EXPECT_EQ(report.findings.front().entry, named) << text_of(report);
     }
     const VerifyReport report = value_of(verify_ledger(place_.location(), {{late_path()}, {}, {}}));
     EXPECT_NE(text_of(report).find("another history"), std::string::npos) << text_of(report);
     expect_no_writes(late_path());
-    if (is_file()) expect_no_writes();  // the fence is a witness of a kind
+    if (is_file()) expect_no_writes();  // the fence is a kind of witness
   }
 }
 
-// The same event, once as the item it was planned for and once as a cheaper one.
-TEST_P(TamperTest, AThiefWhoPutsDearUsesUnderACheapName) {
+// The same event is used once as the item that it was planned for and once as a cheaper one.
+TEST_P(TamperTest, FindsAThiefWhoPutsDearUsesUnderACheapName) {
   const Intruder intruder(place_.location());
   std::vector<StoredEntry> entries = intruder.entries();
   const std::string dear = replaced(entries[10].text, "\"item\":\"dear\"", "\"item\":\"cheap\"");
   entries[12].text = replaced(replaced(dear, "\"sequence\":10", "\"sequence\":12"), "\"key\":\"d\"", "\"key\":\"e\"");
   entries = Intruder::rechained(entries);
   intruder.replace(entries, signed_head(entries));
-  expect_found(12, "planned otherwise");
+  expect_found(12, "planned with another event");
 }
 
-TEST_P(TamperTest, AnOlderCopyInItsPlace) {
+TEST_P(TamperTest, FindsAnOlderCopyInPlaceOfTheLedger) {
   if (is_file()) {
-    // Taken when nobody had it open, so that it is whole.
+    // The copy was taken when nobody had the ledger open, so that it is complete.
     const std::string now = content_of(place_.location());
     expect_good(value_of(open(late_path()))->create_budget(terms("more", 1, 0, Rule::kBasic)));
-    // Into the same file.
+    // The copy overwrites the same file.
     overwrite(place_.location(), now);
     expect_found(14, "rolled back");
     expect_no_writes();
-    // As another file, with the fence of today and with the one of then.
+    // The copy becomes another file, with the current fence and with the earlier one.
     std::filesystem::remove(place_.location());
     overwrite(place_.location(), now);
     expect_found(14, "rolled back");
@@ -538,8 +539,8 @@ TEST_P(TamperTest, AnOlderCopyInItsPlace) {
   expect_no_writes(late_path());
 }
 
-// Two copies, one witness, and both want to spend at the same moment: one can.
-TEST_P(TamperTest, AForkThatSharesAWitness) {
+// Two copies share a witness and try to spend at the same moment: only one can.
+TEST_P(TamperTest, LetsOneSideOfAForkSpendUnderASharedWitness) {
   const LedgerPlace other(GetParam());
   const int rounds = is_file() ? 20 : 8;
   const auto clone = [&](const std::string& from, const std::string& to) {
@@ -571,7 +572,7 @@ TEST_P(TamperTest, AForkThatSharesAWitness) {
         if (!ledger.has_value()) {
           outcomes[i] = ledger.error();
         } else if (is_file() && i == 1) {
-          outcomes[i] = ledger.value()->adopt("restored");  // a copy must
+          outcomes[i] = ledger.value()->adopt("restored");  // a copy must be adopted
         } else {
           outcomes[i] = ledger.value()->create_budget(terms("round" + std::to_string(round), 1, 0, Rule::kBasic));
         }
@@ -590,7 +591,7 @@ TEST_P(TamperTest, AForkThatSharesAWitness) {
   }
 }
 
-TEST_P(TamperTest, ANewLedgerInItsPlace) {
+TEST_P(TamperTest, FindsANewLedgerInPlaceOfTheOldOne) {
   const LedgerPlace other(GetParam());
   SigningKey another = SigningKey::generate();
   expect_good(another.save(other.path("key")));
@@ -602,13 +603,13 @@ TEST_P(TamperTest, ANewLedgerInItsPlace) {
     const Intruder source(other.location());
     Intruder(place_.location()).replace(source.entries(), source.head());
   }
-  expect_error(open(), ErrorCode::kInvalidArgument, "this key is not the one");
+  expect_error(open(), ErrorCode::kInvalidArgument, "this is not the key");
   VerifyReport report = value_of(verify_ledger(place_.location(), {{}, key().public_key(), {}}));
   EXPECT_EQ(report.findings.front().entry, 0U);
   EXPECT_NE(text_of(report).find("another key"), std::string::npos) << text_of(report);
   report = value_of(verify_ledger(place_.location(), {{late_path()}, {}, {}}));
   EXPECT_NE(text_of(report).find("made anew"), std::string::npos) << text_of(report);
-  // Who has the new key, and not the fence or the witness.
+  // Someone has the new key, but neither the fence nor the witness.
   LedgerOptions options;
   options.witness = late_path();
   if (is_file()) options.witness = {};
@@ -616,8 +617,8 @@ TEST_P(TamperTest, ANewLedgerInItsPlace) {
   expect_error(ledger->create_budget(terms("more", 1, 0, Rule::kBasic)), ErrorCode::kVerificationFailed, "another");
 }
 
-// A fork of the same length, or longer, in the file itself: the fence has seen other entries.
-TEST(TamperFenceTest, AForkPutBackIsFound) {
+// A fork of the same length, or longer, is put into the file itself: the fence has seen other entries.
+TEST(TamperFenceTest, FindsAForkThatWasPutBack) {
   const LedgerPlace place(Backend::kSqlite);
   const LedgerPlace other(Backend::kSqlite);
   const std::array<std::uint8_t, 32> seed{7};

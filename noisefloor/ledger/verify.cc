@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostFindings = 100;
 constexpr std::uint64_t kProgressEvery = 65'536;
-// Two machines' elementary functions differ by less.
+// The elementary functions of two machines differ by less than this.
 constexpr double kSame = 1 + 1e-9;
 
 class Verifier {
@@ -26,7 +26,7 @@ class Verifier {
   Verifier(const VerifyOptions& options, VerifyReport& report) : options_(options), report_(report) {}
 
   Result<void> run(LedgerStore& store, LedgerTransaction& transaction) {
-    // Before the first look at the ledger: what others write meanwhile is then in neither.
+    // These are read before the ledger, so that they know nothing that others write meanwhile.
     read_fence(store);
     for (const std::string& path : options_.witnesses) witnesses_.emplace_back(path, read_witness(path));
     NF_TRY(report_.head, transaction.head());
@@ -67,7 +67,7 @@ class Verifier {
       whole_ = false;
       hash_ = kNoEntry;
     } else if (chain_hash(hash_, stored.text) != stored.hash) {
-      find(stored.sequence, "it was altered, or its hash was: the one does not follow from the other");
+      find(stored.sequence, "it was altered, or its hash was: its text and its hash do not belong together");
       whole_ = false;
     }
     hash_ = stored.hash;
@@ -81,7 +81,7 @@ class Verifier {
       whole_ = false;
       return;
     }
-    // What follows a break cannot be replayed.
+    // Entries after a break cannot be replayed.
     if (!whole_) return;
     std::visit([&](const auto& body) { check_body(entry.value(), body, transaction); }, entry.value().body);
     if (const Result<void> applied = report_.state.apply(entry.value()); !applied.has_value()) {
@@ -92,7 +92,7 @@ class Verifier {
 
   void check_body(const Entry& /*entry*/, const GenesisEntry& e, LedgerTransaction& /*transaction*/) {
     report_.key = e.key;
-    if (options_.key && *options_.key != e.key) find(0, "the ledger has another key than the one that was given");
+    if (options_.key && *options_.key != e.key) find(0, "the ledger has another key than the given one");
   }
 
   void check_body(const Entry& entry, const BudgetEntry& e, LedgerTransaction& /*transaction*/) {
@@ -107,14 +107,14 @@ class Verifier {
     }
     if (!e.terms.parent.empty()) {
       const LedgerState::Budget* parent = report_.state.find(e.terms.parent);
-      if (parent == nullptr) return;  // which apply() finds
+      if (parent == nullptr) return;  // apply() finds this
       check_charge(entry.sequence, e.parent_charge, LedgerState::parent_charge(*parent->terms, e.terms));
     }
   }
 
   void check_body(const Entry& entry, const ReserveEntry& e, LedgerTransaction& /*transaction*/) {
     const LedgerState::Budget* budget = report_.state.find(e.budget);
-    if (budget == nullptr) return;  // which apply() finds
+    if (budget == nullptr) return;  // apply() finds this
     open_.insert(entry.sequence);
     std::string key = fmt::format("{}\n{}\n{}\n{}", e.budget, e.item, e.delta.value_or(0), e.event);
     auto known = charges_.find(key);
@@ -134,7 +134,7 @@ class Verifier {
       if (e.kept) find(entry.sequence, "the answer that was kept is gone");
       return;
     }
-    if (!e.kept) return find(entry.sequence, "there is an answer, and none was kept");
+    if (!e.kept) return find(entry.sequence, "there is an answer, although none was kept");
     ++report_.answers;
     if (blake2b(*answer.value()) != e.release)
       find(entry.sequence, "the stored answer is not the one that was committed");
@@ -150,14 +150,14 @@ class Verifier {
     check_sketch(entry.sequence, e.sketch, transaction);
   }
 
-  // It is sealed: its digest is all that can be checked without the key.
+  // The sketch is sealed: without the key, only its digest can be checked.
   void check_sketch(std::uint64_t sequence, const Digest& digest, LedgerTransaction& transaction) {
     const Result<std::optional<std::string>> sketch = transaction.sketch(sequence);
     if (!sketch.has_value()) return find(sequence, sketch.error().message);
     sketched_.erase(sequence);
-    if (!sketch.value()) return find(sequence, "what was kept of the dataset's rows is gone");
+    if (!sketch.value()) return find(sequence, "the sketch of the dataset's rows is gone");
     ++report_.sketches;
-    if (blake2b(*sketch.value()) != digest) find(sequence, "what was kept of the dataset's rows was altered");
+    if (blake2b(*sketch.value()) != digest) find(sequence, "the sketch of the dataset's rows was altered");
   }
 
   static Result<Charge> recompute(const BudgetTerms& terms, const ReserveEntry& e) {
@@ -169,7 +169,7 @@ class Verifier {
     if (terms.rule == Rule::kPlanned) {
       for (const PlanItem& item : terms.plan) {
         if (item.name == e.item && item.event != event) {
-          return invalid_argument(fmt::format("the item {} was planned otherwise", shown(e.item)));
+          return invalid_argument(fmt::format("the item {} was planned with another event", shown(e.item)));
         }
       }
     }
@@ -197,7 +197,8 @@ class Verifier {
     } else if (head.hash != hash_) {
       find(head.sequence, "the head has another hash than the last entry");
     }
-    if (whole_ && head.epoch != report_.state.epoch()) find(head.sequence, "the head is of another epoch");
+    if (whole_ && head.epoch != report_.state.epoch())
+      find(head.sequence, "the head has another epoch than the entries");
     if (!is_signed_by(head, report_.key)) {
       find(head.sequence, "the head is not signed by the ledger's key: entries were altered, added or removed");
     }
@@ -217,7 +218,8 @@ class Verifier {
   }
 
   void check_sketches() {
-    for (const std::uint64_t entry : sketched_) find(entry, "rows are kept for it, and it is no entry of a dataset");
+    for (const std::uint64_t entry : sketched_)
+      find(entry, "a sketch of rows is kept for it, although it is no entry of a dataset");
   }
 
   Result<std::optional<std::string>> answer_of(std::uint64_t reservation, LedgerTransaction& transaction) const {
@@ -225,12 +227,12 @@ class Verifier {
     return transaction.answer(reservation);
   }
 
-  // What was not committed has no answer.
+  // A reservation that was not committed has no answer.
   void check_answers(LedgerTransaction& transaction) {
     for (const std::uint64_t reservation : open_) {
       const Result<std::optional<std::string>> answer = answer_of(reservation, transaction);
       if (!answer.has_value()) return find(reservation, answer.error().message);
-      if (answer.value()) find(reservation, "there is an answer for it, and it was not committed");
+      if (answer.value()) find(reservation, "there is an answer for it, although it was not committed");
     }
   }
 
@@ -239,13 +241,13 @@ class Verifier {
     if (!path) return;
     const Result<std::optional<Fence>> fence = FenceFile(*path).read(FenceFile::Use::kLook);
     if (!fence.has_value()) return find(std::nullopt, fence.error().message);
-    fence_ = fence.value();  // nothing beside a copy to be looked at
+    fence_ = fence.value();  // a copy that is only read needs no fence
   }
 
   void check_fence(LedgerTransaction& transaction) {
     if (!fence_) return;
     const Fence& seen = *fence_;
-    if (seen.ledger != report_.head->ledger) return find(std::nullopt, "its fence is of another ledger");
+    if (seen.ledger != report_.head->ledger) return find(std::nullopt, "its fence belongs to another ledger");
     if (seen.sequence > report_.head->sequence || seen.epoch > report_.head->epoch) {
       return find(report_.head->sequence + 1,
                   fmt::format("it was rolled back: its fence has seen entry {}", seen.sequence));
@@ -262,7 +264,7 @@ class Verifier {
     const Witness& witness = read.value();
     if (witness.key != report_.key || witness.head.ledger != report_.head->ledger) {
       return find(std::nullopt,
-                  fmt::format("the witness {} is of another ledger, or the ledger was made anew", shown(path)));
+                  fmt::format("the witness {} belongs to another ledger, or the ledger was made anew", shown(path)));
     }
     const Result<std::optional<StoredEntry>> entry = transaction.entry(witness.head.sequence);
     if (!entry.has_value()) return find(witness.head.sequence, entry.error().message);
@@ -280,8 +282,8 @@ class Verifier {
   bool whole_ = true;
   std::unordered_map<std::string, Result<Charge>> charges_;
   std::unordered_set<std::uint64_t> open_;                     // reservations without a commit
-  std::optional<std::unordered_set<std::uint64_t>> answered_;  // nothing if they could not be read
-  std::unordered_set<std::uint64_t> sketched_;                 // entries with a sketch that were not met yet
+  std::optional<std::unordered_set<std::uint64_t>> answered_;  // empty if they could not be read
+  std::unordered_set<std::uint64_t> sketched_;                 // entries with a sketch that were not reached yet
   std::optional<Fence> fence_;
   std::vector<std::pair<std::string, Result<Witness>>> witnesses_;
 };

@@ -1,10 +1,10 @@
-// The whole ledger, recomputed by someone who trusts nothing in it.
+// Recomputes the whole ledger and trusts nothing in it.
 //
-// Guarantee:     a report without findings means that every entry follows from the one before it, the end is signed by the key of
-//                the first, every rule was kept at every entry, every charge is at least what the accountant of this program
-//                finds for its event, every total and plan holds, every stored answer is the one that was committed, every sketch of a dataset's rows is the one that was
-//                kept, and the
-//                witnesses that were given saw this history. Findings name their entry. A damaged store is a finding too.
+// Guarantee:     a report without findings means that every entry follows from the one before it, the head is signed by
+//                the key of the first entry, every rule was kept at every entry, every charge is at least what the
+//                accountant of this program finds for its event, every total and plan holds, every stored answer is the
+//                one that was committed, every sketch of a dataset's rows is the one that was kept, and the given
+//                witnesses saw this history. Findings name their entry. A damaged store is a finding too.
 // Not promised:  that the events say what was really done, and without a witness, that no later entries are missing.
 #pragma once
 
@@ -27,10 +27,10 @@ struct VerifyFinding {
 
 struct VerifyReport {
   std::uint64_t entries = 0;
-  std::uint64_t charges = 0;   // that were recomputed or known from an equal one
-  std::uint64_t distinct = 0;  // of those, the ones that were recomputed
+  std::uint64_t charges = 0;   // charges that were recomputed or known from an equal one
+  std::uint64_t distinct = 0;  // charges that were recomputed
   std::uint64_t answers = 0;
-  std::uint64_t sketches = 0;  // of the rows of datasets
+  std::uint64_t sketches = 0;  // sketches of the rows of datasets
   std::vector<VerifyFinding> findings;
   std::optional<Head> head;
   PublicKey key{};
@@ -39,12 +39,12 @@ struct VerifyReport {
 
 struct VerifyOptions {
   std::vector<std::string> witnesses;
-  std::optional<PublicKey> key;  // that the ledger must have
-  // Called now and then with the number of entries that are done and that there are.
+  std::optional<PublicKey> key;  // the key that the ledger must have
+  // Called now and then with the number of entries that were checked and the number of all entries.
   std::function<void(std::uint64_t, std::uint64_t)> progress;
 };
 
-// An error only where the ledger cannot be opened at all.
+// Returns an error only if the ledger cannot be opened at all.
 [[nodiscard]] Result<VerifyReport> verify_ledger(const std::string& location, const VerifyOptions& options);
 
 }  // namespace noisefloor

@@ -12,12 +12,12 @@ namespace {
 constexpr double kMostNoise = 1e300;
 // Nobody wants a use that is changed by more than this factor.
 constexpr double kUseful = 20;
-// The least part of a sampling rate that is tried.
+// The smallest fraction of a sampling rate that is tried.
 constexpr double kLeastRate = 1e-6;
-// Six digits are shown. This much further on the safe side, rounding to them does no harm.
+// Six digits are shown. This factor keeps a value on the safe side when it is rounded to them.
 constexpr double kForDigits = 1 + 2e-6;
 
-// A quantity scaled, or nothing where it leaves its range.
+// Returns the quantity times `factor`, or nothing if that is outside of its range.
 template <class T>
 std::optional<T> scaled(T quantity, double factor) {
   const Result<T> made = T::make(quantity.value() * factor);
@@ -34,7 +34,7 @@ class MoreNoise {
   }
 
  private:
-  // One member changed.
+  // Returns the event with one member scaled.
   template <class Kind, class T>
   std::optional<DpEvent> changed(Kind kind, T Kind::*member, double factor) const {
     const std::optional<T> value = scaled(kind.*member, factor);
@@ -80,7 +80,7 @@ class MoreNoise {
   double factor_;
 };
 
-// The one mechanism that an event consists of, however often it is done and sampled for.
+// The one mechanism that an event consists of, without its repetitions and its sampling.
 const DpEvent& innermost(const DpEvent& event) {
   if (const auto* repeated = std::get_if<SelfComposedEvent>(&event.kind())) return innermost(repeated->event);
   if (const auto* sampled = std::get_if<PoissonSampledEvent>(&event.kind())) return innermost(sampled->event);
@@ -118,7 +118,7 @@ Fits fits_in(const BudgetTerms& terms, const Account& account, std::optional<Del
   };
 }
 
-// The least factor above 1, nearly, with which more noise makes the event fit.
+// Nearly the smallest factor above 1 that makes the event fit when its noise is multiplied by it.
 std::optional<double> noise_factor(const DpEvent& event, const Fits& fits) {
   double low = 1;
   double high = 2;
@@ -147,7 +147,7 @@ std::optional<std::uint64_t> most_steps(const SelfComposedEvent& repeated, const
   return some;
 }
 
-// The largest sampling rate, nearly, that fits. `repeated` is the whole event, if its steps are repeated.
+// Nearly the largest sampling rate that fits. `repeated` is the whole event, if its steps are repeated.
 std::optional<double> largest_rate(const PoissonSampledEvent& sampled, const SelfComposedEvent* repeated,
                                    const Fits& fits) {
   const auto fit = [&](double rate) {

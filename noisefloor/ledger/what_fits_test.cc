@@ -9,7 +9,7 @@ namespace {
 
 DpEvent gaussian(double z) { return GaussianEvent{NoiseMultiplier::make(z).value()}; }
 
-TEST(WhatFits, MoreNoiseReachesEveryPart) {
+TEST(WhatFits, AddsNoiseToEveryPart) {
   const DpEvent tree =
       ComposedEvent{{gaussian(1), SelfComposedEvent{Steps::of(3), LaplaceEvent{NoiseMultiplier::of(2)}},
                      ExponentialEvent{Epsilon::of(1)}, PoissonSampledEvent{SamplingRate::of(0.1), gaussian(4)},
@@ -22,18 +22,18 @@ TEST(WhatFits, MoreNoiseReachesEveryPart) {
   EXPECT_EQ(with_more_noise(NonPrivateEvent{"x"}, 2), std::nullopt);
 }
 
-TEST(WhatFits, SaysWhatWasAskedForInItsOwnTerms) {
+TEST(WhatFits, SpeaksInTheTermsOfTheRequest) {
   BudgetTerms terms{"b", Epsilon::of(1), Delta::of(1e-5), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
   const Account account = Account::open(terms).value();
   const DpEvent box = EpsilonDeltaEvent{PrivacyLoss::of(2), Delta::of(0)};
   const std::vector<std::string> phrases = what_fits(terms, account, box, std::nullopt);
   ASSERT_EQ(phrases.size(), 1U);
   EXPECT_EQ(phrases[0].rfind("epsilon 0.999", 0), 0U) << phrases[0];
-  // δ of its own that is not there cannot be mended by noise.
+  // More noise does not help a use whose own δ is more than there is.
   EXPECT_TRUE(what_fits(terms, account, EpsilonDeltaEvent{PrivacyLoss::of(2), Delta::of(0.1)}, Delta::of(0.1)).empty());
 }
 
-// ε 2.999999 of 3 is spent: a noise multiplier of hundreds of thousands would fit, and no one wants it.
+// ε = 2.999999 of 3 is spent: only a noise multiplier of hundreds of thousands would fit, which no one wants.
 TEST(WhatFits, OffersNothingAbsurdWhereAlmostNothingIsLeft) {
   BudgetTerms terms{"b",          Epsilon::of(3), Delta::of(1e-5), Adjacency::kAddRemove, PrivacyUnit::kRow,
                     Rule::kBasic, 0.999};
@@ -63,7 +63,8 @@ TEST(WhatFits, OffersEveryUsefulChangeWhereSomeIsLeft) {
   EXPECT_EQ(phrases[2].rfind("sampling rate 0.00", 0), 0U) << phrases[2];
 }
 
-// Whoever asks an unused budget for far too much is told what it allows, however far that is.
+// A request that is far too large for an unused budget is answered with what the budget allows, however much smaller
+// that is.
 TEST(WhatFits, TellsWhatAnUnusedBudgetAllows) {
   BudgetTerms terms{"b", Epsilon::of(1), Delta::of(0), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
   const Account account = Account::open(terms).value();

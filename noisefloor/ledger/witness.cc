@@ -40,7 +40,7 @@ Result<Witness> parse_witness(std::string_view text) {
   in.literal(R"(,"signature":)");
   w.head.signature = in.bytes<64>();
   in.literal("}\n");
-  if (!in.done()) return verification_failed("the witness is not one that noisefloor wrote");
+  if (!in.done()) return verification_failed("the witness was not written by noisefloor, or was altered");
   if (!is_signed_by(w.head, w.key)) {
     return verification_failed("the witness was altered: its signature does not hold");
   }

@@ -1,7 +1,8 @@
 // A signed head outside of the ledger: whoever keeps one can tell later whether the ledger still has that history.
 //
-// Guarantee:     a witness that was read is signed by the key it names. A ledger that has the same hash at the witness's
-//                sequence has the same entries up to there; one that has not was rolled back, forked or altered.
+// Guarantee:     a witness that parse_witness() accepts is signed by the key that it names. A ledger that has the same
+//                hash at the witness's sequence has the same entries up to there; a ledger that does not was rolled
+//                back, forked or altered.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct Witness {
 };
 
 [[nodiscard]] std::string to_json(const Witness& witness);
-// kVerificationFailed unless it is whole and signed.
+// Returns kVerificationFailed unless the witness is complete and its signature holds.
 [[nodiscard]] Result<Witness> parse_witness(std::string_view text);
 
 [[nodiscard]] Result<Witness> read_witness(const std::string& path);

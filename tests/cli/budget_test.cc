@@ -139,7 +139,7 @@ TEST_F(CliBudget, BadInputChangesNothing) {
   expect_failure("reserve nobody --key k --epsilon 1", 2, "'trial'");
   expect_failure("reserve \"'; DROP TABLE entries; --\" --key k --epsilon 1", 2, "there is no budget");
   expect_failure("reserve trial --key k", 2, "what is to be spent?");
-  expect_failure("reserve trial --key k --noise-multiplier 10", 2, "--delta");
+  expect_failure("reserve trial --key k --noise-multiplier 10", 2, "state the delta that it may spend");
   expect_failure("commit 77 --digest " + std::string(64, 'a'), 2, "no reservation");
   expect_failure("commit 1 --digest abc", 2, "64 hexadecimal digits");
   expect_failure("commit 1", 2, "--release FILE");
