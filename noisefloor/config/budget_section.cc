@@ -17,12 +17,13 @@ BudgetKeys read_budget_section(const toml::table& table, BudgetOf owner, Finding
   reader.quantity("epsilon", keys.epsilon);
   reader.quantity("delta", keys.delta);
   reader.choice("adjacency", names_of<Adjacency>(Adjacency::kAddRemove, Adjacency::kReplaceOne), keys.adjacency);
-  if (owner == BudgetOf::kDataset) {  // whose budget cannot be planned: nobody knows its uses yet
+  if (owner == BudgetOf::kDataset) {  // its budget cannot be planned: nobody knows its uses yet
     reader.choice("rule", names_of<Rule>(Rule::kBasic, Rule::kRdp, Rule::kZcdp, Rule::kApproxDp), keys.rule);
   }
   reader.finish();
   if (!keys.epsilon.stated()) {
-    reader.missing("epsilon_missing", "epsilon", "add epsilon = …, what all that spends this budget may cost together");
+    reader.missing("epsilon_missing", "epsilon",
+                   "add epsilon = …, the most that all uses of this budget may cost together");
   }
   if (!keys.delta.stated()) reader.missing("delta_missing", "delta", "add delta = …, well below 1/rows");
   check_size(keys.epsilon, findings);
@@ -30,7 +31,7 @@ BudgetKeys read_budget_section(const toml::table& table, BudgetOf owner, Finding
     findings.warning("delta_large", keys.delta.place,
                      fmt::format("delta = {:g} allows publishing one record in {:.0f} outright",
                                  keys.delta.value->value(), 1 / keys.delta.value->value()),
-                     "take well below 1/rows: 1e-5 for some ten thousand rows");
+                     "choose a delta well below 1/rows: 1e-5 for some ten thousand rows");
   }
   return keys;
 }

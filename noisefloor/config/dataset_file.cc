@@ -39,7 +39,7 @@ DatasetUnit read_unit(const toml::table& table, const DataSection& data, Finding
     reader.require("rows_per_person", rows, "add rows_per_person = …, the most rows that one person contributes");
     if (data.kind && data.kind != internal::DataKind::kCsv) {
       reader.error("unit_does_not_fit", of.place, "only a CSV file has a column that tells persons apart",
-                   R"(take of = "row", or a CSV file)");
+                   R"(set of = "row", or use a CSV file)");
     }
   }
   reader.finish();

@@ -1,7 +1,7 @@
 // A dataset's description as a TOML file: docs/formats/dataset.md has every key.
 //
-// Guarantee:     as pipeline.h: reading never fails, all findings come back with their places, a value that is held is of
-//                the right type and in its range, and nothing is ignored.
+// Guarantee:     as in pipeline.h: reading never fails, all findings come back with their places, every value that is
+//                read has the right type and is in its range, and nothing is ignored.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -15,13 +15,13 @@
 namespace noisefloor {
 
 struct DatasetText {
-  std::optional<DatasetDescription> description;  // nothing if there is an error among the findings
+  std::optional<DatasetDescription> description;  // empty if there is an error among the findings
   std::vector<Finding> findings;
 };
 
 [[nodiscard]] DatasetText read_dataset(std::string_view text);
 
-// Whether a text is meant as a dataset's description: it says what format its data have, and has no [model].
+// Whether a text is meant as a dataset's description: it states the format of its data, and has no [model].
 [[nodiscard]] bool is_dataset(std::string_view text);
 
 }  // namespace noisefloor

@@ -40,7 +40,7 @@ std::string without(std::string text, const std::string& line) {
   return text.erase(at, line.size() + 1);
 }
 
-// The finding that a text leads to.
+// The first finding that a text leads to.
 Finding finding_in(const std::string& text) {
   const DatasetText read = read_dataset(text);
   EXPECT_FALSE(read.description.has_value());
@@ -54,7 +54,7 @@ std::string all_messages(const std::vector<Finding>& findings) {
   return text;
 }
 
-TEST(DatasetFile, SaysWhatItSays) {
+TEST(DatasetFile, HoldsEveryStatement) {
   const DatasetText read = read_dataset(kPatients);
   ASSERT_TRUE(read.description.has_value()) << all_messages(read.findings);
   const DatasetDescription& d = *read.description;
@@ -69,7 +69,7 @@ TEST(DatasetFile, SaysWhatItSays) {
   EXPECT_TRUE(is_dataset(kPatients));
 }
 
-TEST(DatasetFile, PublicDataHaveNoBudget) {
+TEST(DatasetFile, RefusesABudgetForPublicData) {
   const std::string text =
       "name = \"open\"\npublic = true\n[data]\nformat = \"text\"\nfile = \"plays.txt\"\nlength = 8\n";
   const DatasetText read = read_dataset(text);
@@ -80,7 +80,7 @@ TEST(DatasetFile, PublicDataHaveNoBudget) {
   EXPECT_NE(finding.remedy.find("public data cost nothing"), std::string::npos) << finding.remedy;
 }
 
-TEST(DatasetFile, WhatIsMissingOrMisspeltIsFoundWithItsLine) {
+TEST(DatasetFile, FindsWhatIsMissingOrMisspelt) {
   EXPECT_EQ(finding_in(without(kPatients, "name = \"patients\"")).code, "key_missing");
   EXPECT_EQ(finding_in(without(kPatients, "epsilon = 3")).code, "epsilon_missing");
   EXPECT_EQ(finding_in(without(kPatients, "column = \"patient\"")).code, "key_missing");
@@ -165,7 +165,7 @@ TEST(TrainingFile, SaysWhatIsWrongWithItsDataset) {
   EXPECT_NE(inside.message.find("'shared/patients.toml', line "), std::string::npos) << inside.message;
 }
 
-// What version 0.1 says in [data] and [budget] is a dataset too.
+// A file of version 0.1 describes a dataset in [data] and [budget] too.
 TEST(TrainingFile, DescribesItsDatasetByItself) {
   const TrainingText read = read_training(R"(name = "risk"
 [budget]

@@ -1,4 +1,4 @@
-// What is wrong with a configuration, where, and what would be right.
+// A finding says what is wrong with a configuration, where, and what would be right.
 //
 // Guarantee:     messages and remedies are one line each. Codes are stable: programs may rely on them.
 #pragma once
@@ -11,7 +11,8 @@
 
 namespace noisefloor {
 
-// A place in the text, counted from 1; columns in characters. Line 0: nowhere, as of a value that is not given.
+// A place in the text. Lines and columns count from 1, columns in characters. Line 0 means nowhere: the value is not
+// given.
 struct Place {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -21,7 +22,7 @@ struct Place {
 
 enum class Severity : std::uint8_t {
   kError,    // the promise of the budget does not hold, or cannot be checked
-  kWarning,  // it holds as stated, but the statement looks wrong or says less than it seems
+  kWarning,  // the promise holds as stated, but the statement looks wrong or says less than it seems
 };
 
 [[nodiscard]] std::string_view name_of(Severity severity);  // "error", "warning"
@@ -34,7 +35,7 @@ struct Finding {
   std::string remedy;
 };
 
-// Findings as they come up.
+// Collects findings as they come up.
 class Findings {
  public:
   void error(std::string code, Place place, std::string message, std::string remedy) {
@@ -47,7 +48,7 @@ class Findings {
   void add(Finding finding) { list_.push_back(std::move(finding)); }
 
   [[nodiscard]] const std::vector<Finding>& list() const { return list_; }
-  // In the order of the file.
+  // The findings in the order of the file.
   [[nodiscard]] std::vector<Finding> sorted() const;
 
  private:

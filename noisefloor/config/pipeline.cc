@@ -63,7 +63,7 @@ void read_data(const toml::table& table, Data& data, bool& readable, Findings& f
 
 using Uses = std::vector<Technique>;
 
-// A key that no technique of the run uses would do nothing, and its author thinks that it does.
+// A key that no technique of the run uses would do nothing, while its author thinks that it does.
 template <class T>
 void expect_use(const Run& run, std::string_view key, const Located<T>& field, const Uses& uses, Findings& findings) {
   if (!field.stated() || !run.technique.has()) return;

@@ -1,9 +1,10 @@
 // The configuration of a private pipeline: a budget, the data, and the runs that spend it. docs/formats/pipeline.md has
 // every key.
 //
-// Guarantee:     reading never fails: what is wrong with the text comes back as findings, all of them and not only the
-//                first, each with its place. A value that is held is of the right type and in its range. Nothing is
-//                ignored: an unknown section or key, or a key that none of a run's techniques uses, is an error.
+// Guarantee:     reading never fails: all that is wrong with the text, and not only the first mistake, comes back as
+//                findings, each with its place. Every value that is read has the right type and is in its range.
+//                Nothing is ignored: an unknown section or key, or a key that none of a run's techniques uses, is an
+//                error.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -22,8 +23,8 @@ namespace noisefloor {
 
 inline constexpr std::size_t kMaxPipelineBytes = std::size_t{64} << 10;
 
-// A value and where it stands. A place without a value: something is there, but it could not be read (and a finding
-// says why).
+// A value and its place in the text. A place without a value means that something is there but could not be read (and a
+// finding says why).
 template <class T>
 struct Located {
   std::optional<T> value;
@@ -48,7 +49,7 @@ enum class NoiseMechanism : std::uint8_t {
 enum class Statistic : std::uint8_t { kCount, kHistogram, kSum, kMean, kQuantile };
 // Where bounds and domains come from: known beforehand, bought with budget, or read off the data (a leak).
 enum class BoundsSource : std::uint8_t { kPublic, kPrivate, kData };
-// How tuning is paid for: every trial, the best of a secret random number of trials, or not at all as the data are
+// How tuning is paid for: every trial, the best of a secret random number of trials, or not at all because the data are
 // public.
 enum class Tuning : std::uint8_t { kEveryTrial, kRepeatAndSelect, kPublicData };
 
@@ -75,8 +76,8 @@ struct Data {
 
 // How private a run is to be.
 struct RunPrivacy {
-  Located<Epsilon> target_epsilon;  // noise is to be calibrated to it
-  Located<Epsilon> epsilon;         // of one query, or of a synthesizer
+  Located<Epsilon> target_epsilon;  // the noise is calibrated to it
+  Located<Epsilon> epsilon;         // ε of one query, or of a synthesizer
   Located<Delta> delta;
   Located<Accountant> accountant;
 };
@@ -124,8 +125,8 @@ struct RunTuning {
   Located<Tuning> how;  // key tuning
 };
 
-// One run. Each group has the keys of one concern; a key is named in the file as its field is, but where a comment
-// says.
+// One run. Each group has the keys of one concern. A key in the file has the name of its field, unless a comment says
+// otherwise.
 struct Run {
   Place place;
   std::string name;  // as stated, or "run 2"
@@ -138,10 +139,10 @@ struct Run {
   RunQuery query;
   RunBounds bounds;
   RunTuning tuning;
-  Located<std::string> method;  // of a synthesizer
+  Located<std::string> method;  // the method of a synthesizer
   Located<bool> release;
 
-  // False if part of it could not be read: what it costs is then unknown.
+  // False if part of the run could not be read: its cost is then unknown.
   bool readable = true;
 
   [[nodiscard]] bool uses(Technique wanted) const;

@@ -18,14 +18,14 @@ using internal::exceeds;
 using internal::shown_noise;
 using internal::shown_number;
 
-// --- The budget and the data ---------------------------------------------------------------------------------------------
+// --- The budget and the data -----------------------------------------------------------------------------------------
 
 void check_budget(const Pipeline& pipeline, Findings& findings) {
   const Budget& budget = pipeline.budget;
   const Place place = budget.place.line == 0 ? Place{1, 1} : budget.place;
   if (!budget.epsilon.stated()) {
-    findings.error("epsilon_missing", place, "there is no total epsilon: nothing could exceed it",
-                   "add epsilon = … to [budget]: what all runs together may cost");
+    findings.error("epsilon_missing", place, "there is no total epsilon, and so no cost could exceed it",
+                   "add epsilon = … to [budget], the most that all runs together may cost");
   }
   internal::check_size(budget.epsilon, findings);
   if (!budget.delta.stated()) {
@@ -34,7 +34,7 @@ void check_budget(const Pipeline& pipeline, Findings& findings) {
   }
 }
 
-// δ ≥ 1/n allows publishing someone's record outright.
+// A δ of 1/n or above allows publishing someone's record outright.
 void check_delta(const Pipeline& pipeline, const Located<Delta>& delta, const std::string& whose, Findings& findings) {
   const bool by_people = pipeline.budget.protects() == PrivacyUnit::kPerson && pipeline.data.people.has();
   const Located<Rows>& units = by_people ? pipeline.data.people : pipeline.data.rows;
@@ -59,13 +59,13 @@ void check_data(const Pipeline& pipeline, Findings& findings) {
   }
   if (!data.rows.stated() && pipeline.budget.delta.has() && pipeline.budget.delta.value->value() > 0) {
     findings.warning("rows_missing", pipeline.budget.delta.place,
-                     "whether delta is small enough cannot be told: [data] does not say how many rows there are",
-                     "add rows = … to [data]");
+                     "delta cannot be judged: [data] does not say how many rows there are", "add rows = … to [data]");
   }
   if (data.people.has() && data.rows.has() && *data.people > *data.rows) {
-    findings.error("people_above_rows", data.people.place,
-                   fmt::format("people = {}, of {} rows", data.people.value->value(), data.rows.value->value()),
-                   "everybody has at least one row: correct one of them");
+    findings.error(
+        "people_above_rows", data.people.place,
+        fmt::format("people = {}, but there are only {} rows", data.people.value->value(), data.rows.value->value()),
+        "each person has at least one row: correct one of the two numbers");
   }
   const bool person = pipeline.budget.protects() == PrivacyUnit::kPerson;
   // Noise on sums of clients' clipped updates needs no bound on rows.
@@ -94,14 +94,14 @@ void check_names(const Pipeline& pipeline, Findings& findings) {
     const auto same = std::find_if(pipeline.runs.begin(), before, [&](const Run& r) { return r.name == run.name; });
     if (same == before) continue;
     findings.error("duplicate_name", run.stated_name.place,
-                   fmt::format("run {} has the name of the run in line {}", shown(run.name), same->place.line),
+                   fmt::format("run {} has the same name as the run in line {}", shown(run.name), same->place.line),
                    "give each run a name of its own: charges are booked under it");
   }
 }
 
-// --- All runs together ---------------------------------------------------------------------------------------------------
+// --- All runs together -----------------------------------------------------------------------------------------------
 
-// Whose joint law is computed in milliseconds, so that it can be calibrated.
+// Whether the joint law is computed in milliseconds, so that the noise can be calibrated.
 bool only_gaussian(const DpEvent& event) {
   return !contains<LaplaceEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, RandomizedResponseEvent,
                    EpsilonDeltaEvent, FixedSizeSampledEvent, PoissonRepeatAndSelectEvent>(event);
@@ -145,7 +145,7 @@ class Composition {
       findings_.error("composition_refused", place_of_last(),
                       fmt::format("the runs together have no epsilon at delta {:g}: {}", budget.delta.value->value(),
                                   epsilon.error().message),
-                      "lower the deltas of the runs, so that they and what their composition needs fit into the total");
+                      "lower the deltas of the runs: the composition needs a part of the total delta as well");
       return;
     }
     assessment_.composed = epsilon.value();
@@ -157,7 +157,7 @@ class Composition {
   [[nodiscard]] Result<Interval> compose(const DpEvent& all) const {
     if (pipeline_.budget.rule.value == Rule::kBasic) {
       NF_TRY(const double sum, basic_epsilon(pipeline_, assessment_.runs));
-      return Interval{0, sum};  // what the rule charges; how loose it is, is not known
+      return Interval{0, sum};  // the charge of the rule; it is not known how loose it is
     }
     return pld_epsilon(all, pipeline_.budget.neighbours(), *pipeline_.budget.delta);
   }
@@ -168,7 +168,7 @@ class Composition {
 
   void report(const Interval& spent) {
     const double total = pipeline_.budget.epsilon.value->value();
-    // A single run that is above the total, or above its target, has been told so already.
+    // A single run that is above the total, or above its target, has a finding already.
     const auto told = [](const Finding& f) { return f.code == "target_above_total" || f.code == "noise_below_target"; };
     if (events_.size() == 1 && std::any_of(findings_.list().begin(), findings_.list().end(), told)) return;
     std::vector<std::string> parts;
@@ -185,7 +185,7 @@ class Composition {
     findings_.error("runs_above_total", place_of_last(), message, remedy());
   }
 
-  // What would fit in place of the last run.
+  // Says what would fit in place of the last run.
   [[nodiscard]] std::string remedy() const {
     std::string any = "more noise, fewer steps or fewer runs; or raise epsilon in [budget]";
     const Run& last = pipeline_.runs[last_];
@@ -204,7 +204,7 @@ class Composition {
       const auto best = calibrate_noise(Target{adjacency, *pipeline_.budget.epsilon, delta}, joint);
       if (best.has_value()) return fits(last, best.value().value.value());
     }
-    // Half of δ for the others, half for the last: epsilons then add up.
+    // Half of δ is for the others and half for the last run: the epsilons then add up.
     const Delta half = Delta::make(delta.value() / 2).value();
     const Result<Interval> before = pld_epsilon(ComposedEvent{others}, adjacency, half);
     if (!before.has_value()) return any;
@@ -234,9 +234,9 @@ class Composition {
   std::size_t last_ = 0;
 };
 
-// --- One run -------------------------------------------------------------------------------------------------------------
+// --- One run ---------------------------------------------------------------------------------------------------------
 
-// What it costs, or the reason why that is not known.
+// Finds the cost of a run, or the reason why it is unknown.
 void find_cost(const Pipeline& pipeline, const Run& run, RunAssessment& assessment, Findings& findings) {
   const Result<RunEvent> event = event_of(pipeline, run);
   if (!event.has_value()) {
@@ -286,14 +286,14 @@ Assessment assess(const Pipeline& pipeline) {
     check_budget(pipeline, findings);
     check_data(pipeline, findings);
     if (pipeline.runs.empty()) {
-      findings.error("no_runs", {1, 1}, "there are no runs: nothing is to be done with the budget",
+      findings.error("no_runs", {1, 1}, "there are no runs: nothing uses the budget",
                      "add a [[run]] with its technique");
     }
   }
   check_names(pipeline, findings);
   for (const Run& run : pipeline.runs) assessment.runs.push_back(assess_run(pipeline, run, findings));
   Composition(pipeline, assessment, findings).run();
-  // Whatever the reason: without a bound nothing passes.
+  // Nothing passes without a bound, whatever the reason.
   const bool readable = pipeline.readable && std::all_of(pipeline.runs.begin(), pipeline.runs.end(),
                                                          [](const Run& run) { return run.readable; });
   if (readable && !assessment.composed && !has_errors(findings.list())) {

@@ -42,13 +42,13 @@ void CostChecker::rates() {
         "few_uses", place,
         fmt::format("a sampling rate of {:.4g} times {} steps is {:.3g}: fewer than one expected use of each record",
                     rate, schedule_.steps->value(), uses),
-        "raise steps or the batch; was a number of epochs meant?");
+        "raise steps or the batch size; did you mean a number of epochs?");
   }
   if (rate > 0.5 && rate < 1) {
     warning(
         "rate_large", place,
         fmt::format("a sampling rate of {:.4g} takes most records in every step: there is little amplification", rate),
-        "lower the batch; was batch / rows meant?");
+        "lower the batch size; did you mean batch / rows?");
   }
 }
 
@@ -94,10 +94,10 @@ void CostChecker::accountant() {
   if (!delta) return;
   const std::string_view name = name_of(*run_.privacy.accountant);
   if (contains<EpsilonDeltaEvent>(assessment_.event->once)) {
-    // A stated bound says nothing about what another accountant would find; of GDP it is known.
+    // A stated bound does not tell what another accountant would find. GDP is known to be an estimate.
     if (*run_.privacy.accountant == Accountant::kGdp) {
       error("accountant_is_estimate", run_.privacy.accountant.place,
-            "accountant gdp is a central-limit estimate for sampled batches, and no bound", "accountant = \"pld\"");
+            "accountant gdp is a central-limit estimate for sampled batches, and not a bound", "accountant = \"pld\"");
     }
     return;
   }
@@ -116,20 +116,22 @@ void CostChecker::accountant() {
   const double upper = certified.has_value() ? certified.value().upper : HUGE_VAL;
   if (answer.value().is_estimate) {
     error("accountant_is_estimate", run_.privacy.accountant.place,
-          fmt::format(
-              "accountant {} is a central-limit estimate and no bound: it says epsilon {:.4g}, certified is {:.4g}",
-              name, epsilon, upper),
+          fmt::format("accountant {} is a central-limit estimate and not a bound: it says epsilon {:.4g}, and the "
+                      "certified one is {:.4g}",
+                      name, epsilon, upper),
           "accountant = \"pld\"");
   } else if (sampled && *run_.privacy.accountant != Accountant::kRdp && epsilon > upper) {
     warning("accountant_without_amplification", run_.privacy.accountant.place,
-            fmt::format("accountant {} does not know about sampling: it says epsilon {:.4g}, certified is {:.4g}", name,
-                        epsilon, upper),
+            fmt::format(
+                "accountant {} does not know about sampling: it says epsilon {:.4g}, and the certified one is {:.4g}",
+                name, epsilon, upper),
             R"(accountant = "pld", or "rdp")");
   } else if (stated_epsilon(run_).has() && exceeds(epsilon, stated_epsilon(run_).value->value()) &&
              run_.noise.multiplier.stated() && !exceeds(upper, stated_epsilon(run_).value->value())) {
     warning("accountant_above_target", run_.privacy.accountant.place,
-            fmt::format("by accountant {} the run spends epsilon {:.4g}, above its target of {:g}; certified is {:.4g}",
-                        name, epsilon, stated_epsilon(run_).value->value(), upper),
+            fmt::format(
+                "by accountant {} the run spends epsilon {:.4g}, above its target of {:g}; the certified one is {:.4g}",
+                name, epsilon, stated_epsilon(run_).value->value(), upper),
             "accountant = \"pld\", or more noise");
   }
 }
@@ -146,7 +148,7 @@ void CostChecker::tuning() {
         fmt::format("; all of them together spend epsilon {:.4g}, which is charged here", assessment_.epsilon->upper);
   }
   error("tuning_not_charged", run_.tuning.trials.place,
-        fmt::format("{} trials on the same data, and it does not say how the choice of the best is paid for{}",
+        fmt::format("it has {} trials on the same data, and does not say how the choice of the best is paid for{}",
                     run_.tuning.trials.value->value(), cost),
         "tuning = \"every-trial\", \"repeat-and-select\" (cheaper: only the best of a random number is published), or "
         "\"public-data\"");

@@ -19,9 +19,9 @@ void check_size(const Located<Epsilon>& total, Findings& findings) {
   findings.warning(
       "epsilon_large", total.place,
       fmt::format("a total epsilon of {:g} promises little: outcomes may become e^{:g} = {:.3g} times as likely, and "
-                  "who guesses at even odds whether someone is in the data may be right in {:.6g} % of cases",
+                  "someone who guesses at even odds whether a person is in the data may be right in {:.6g} % of cases",
                   epsilon, epsilon, std::exp(epsilon), 100 / (1 + std::exp(-epsilon))),
-      "aim at 1 to 3, and at most 10; say in the report why if it must be more");
+      "aim at 1 to 3, and at most 10; if it must be more, say why in the report");
 }
 
 void RunChecker::error(const char* code, Place place, const std::string& message, std::string remedy) {

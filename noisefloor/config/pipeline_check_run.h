@@ -1,11 +1,11 @@
-// Checks of one run: what its keys say, before and after its cost is known. Internal to config/.
+// Checks what the keys of one run say, before and after its cost is known. Internal to config/.
 #pragma once
 
 #include "noisefloor/config/pipeline_check.h"
 
 namespace noisefloor::internal {
 
-// The findings about one run: each says which one it is, and points at the run where it points at nothing else.
+// Adds findings about one run. Each names the run, and points at the run if it points at nothing else.
 class RunChecker {
  public:
   RunChecker(const Pipeline& pipeline, const Run& run, Findings& findings)
@@ -23,26 +23,27 @@ class RunChecker {
   Findings& findings_;
 };
 
-// Warns if a total promises little.
+// Warns if the total is so large that it promises little.
 void check_size(const Located<Epsilon>& total, Findings& findings);
 
-// What is wrong with batches of fixed size under add-remove, and what to do.
+// The message and the remedy for batches of fixed size under add-remove.
 inline constexpr const char* kFixedSizeAddRemove =
-    "batches of fixed size under add-remove: neighbours have different numbers of rows, and no common law of batches";
+    "batches of fixed size do not work under add-remove: neighbours have different numbers of rows, and no common law "
+    "of batches";
 inline constexpr const char* kNotFixedSize = R"(sampler = "poisson", or adjacency = "replace-one" in [budget])";
 
-// Whether ε is above a limit, by more than what decimal fractions lose as doubles.
+// Whether ε is above a limit by more than decimal fractions lose as doubles.
 [[nodiscard]] inline bool exceeds(double epsilon, double limit) { return !(epsilon <= limit * (1 + 1e-12)); }
 
-// Two numbers for people, with as many digits as it takes to tell them apart.
+// `value` as text for people, with enough digits to tell it from `beside`.
 [[nodiscard]] std::string shown_number(double value, double beside);
 // A noise multiplier to write into a file: four decimals, rounded up.
 [[nodiscard]] std::string shown_noise(double noise);
 
-// What is wrong with a run as it is stated. After an error it has no bound.
+// Checks a run as it is stated. After an error it has no bound.
 void check_statement(const Pipeline& pipeline, const Run& run, Findings& findings);
 
-// What its numbers say, and its cost if that is known.
+// Checks the numbers of a run, and its cost if that is known.
 void check_cost(const Pipeline& pipeline, const Run& run, const RunAssessment& assessment, Findings& findings);
 
 }  // namespace noisefloor::internal

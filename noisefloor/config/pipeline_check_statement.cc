@@ -36,25 +36,24 @@ class StatementChecker : public RunChecker {
   void not_for_updates(const Located<T>& field, const char* key) {
     if (!field.stated()) return;
     error("key_not_used", field.place,
-          fmt::format("{} would do nothing: clients' updates are summed, round by round", key),
+          fmt::format("{} would do nothing: clients' updates are summed in every round", key),
           fmt::format("remove {}", key));
   }
 
-  // What rows are called under the budget's unit.
+  // The word for rows under the budget's unit.
   [[nodiscard]] const char* units() const {
     return pipeline_.budget.protects() == PrivacyUnit::kPerson ? "people" : "rows";
   }
 
   void techniques() {
     if (!run_.technique.stated()) {
-      error("technique_missing", {}, "it does not say what it does",
+      error("technique_missing", {}, "it names no technique",
             "add technique = \"dp-sgd\", \"dp-aggregation\", \"federated\", \"secure-aggregation\" or \"synthetic\", "
-            "or a "
-            "list of them");
+            "or a list of them");
     }
     if (run_.uses(Technique::kDpSgd) && run_.uses(Technique::kDpAggregation)) {
       error("conflicting_techniques", run_.technique.place,
-            "dp-sgd and dp-aggregation in one run: it is not clear which noise its keys are about",
+            "it has both dp-sgd and dp-aggregation, so that it is not clear which noise its keys describe",
             "write two runs; both are charged");
     }
   }
@@ -62,18 +61,18 @@ class StatementChecker : public RunChecker {
   void federation() {
     if (!run_.uses(Technique::kFederated)) return;
     if (!run_.federation.clients.stated()) {
-      error("clients_missing", run_.technique.place, "it is federated, but does not say among how many clients",
+      error("clients_missing", run_.technique.place, "it is federated, but does not say how many clients there are",
             "add clients = …");
     } else if (run_.federation.clients.has() && run_.federation.clients.value->value() == 1) {
       warning("single_client", run_.federation.clients.place,
-              "it is federated with 1 client: there is nobody to learn together with",
+              "it is federated with 1 client, which has nobody to learn with",
               "raise clients, or remove \"federated\" from technique");
     }
     if (run_.federation.clients.has() && run_.federation.clients_per_round.has() &&
         *run_.federation.clients_per_round > *run_.federation.clients) {
       error("clients_per_round_above_clients", run_.federation.clients_per_round.place,
-            fmt::format("clients_per_round = {}, of {} clients", run_.federation.clients_per_round.value->value(),
-                        run_.federation.clients.value->value()),
+            fmt::format("clients_per_round = {}, but there are only {} clients",
+                        run_.federation.clients_per_round.value->value(), run_.federation.clients.value->value()),
             "lower clients_per_round; without it all clients take part in every round");
     }
     const Located<Rows>& all =
@@ -85,7 +84,7 @@ class StatementChecker : public RunChecker {
                         run_.federation.smallest_client.value->value(), all.value->value(), units(),
                         run_.federation.clients.value->value(),
                         all.value->value() / run_.federation.clients.value->value()),
-            "the smallest client has at most the average");
+            "lower smallest_client: the smallest client has at most the average");
     }
     if (run_.sampling.steps.stated() || run_.sampling.epochs.stated()) {
       error("conflicting_keys", std::max(run_.sampling.steps.place, run_.sampling.epochs.place),
@@ -105,7 +104,7 @@ class StatementChecker : public RunChecker {
     const Place place =
         run_.federation.secure_aggregation.stated() ? run_.federation.secure_aggregation.place : run_.technique.place;
     if (run_.uses(Technique::kSecureAggregation) && run_.federation.secure_aggregation.value == false) {
-      error("conflicting_keys", place, "secure-aggregation is among its techniques, and secure_aggregation = false",
+      error("conflicting_keys", place, "its techniques include secure-aggregation, but secure_aggregation = false",
             "remove one of the two");
     }
     if (!run_.uses(Technique::kFederated)) {
@@ -116,34 +115,36 @@ class StatementChecker : public RunChecker {
       warning("secure_aggregation_few_clients", run_.federation.clients.place,
               fmt::format("secure aggregation among {} clients: each can subtract its own update from the sum",
                           run_.federation.clients.value->value()),
-              "it hides an update among at least 3 clients");
+              "use at least 3 clients, among which the sum hides an update");
     }
   }
 
-  // Whether its output is private at all. A run whose output stays inside is not charged, and still worth a warning.
+  // Checks whether the output is private at all. A run whose output is not released is not charged, but gets a warning.
   void privacy() {
     if (has_dp(run_)) return;
     const bool released = run_.release.value.value_or(true);
     const auto report = [&](const char* code, const std::string& message, std::string remedy) {
       released ? error(code, run_.technique.place, message, std::move(remedy))
                : warning(code, run_.technique.place, message + "; it is not released and not charged",
-                         "keep its output where the data are; whoever sees it learns from them without a bound");
+                         "keep its output where the data are: nothing bounds what it tells about them");
     };
     if (run_.uses(Technique::kSynthetic)) {
       report("synthetic_without_dp", "synthetic data from a generator without DP have no formal privacy guarantee",
-             "add epsilon = … for a private synthesizer, or \"dp-sgd\" to technique; if nothing leaves the house, "
-             "release = false");
+             "add epsilon = … for a private synthesizer, or \"dp-sgd\" to technique; if only those who may see the "
+             "data see the output, set release = false");
     } else if (run_.uses(Technique::kFederated) && run_.has_secure_aggregation()) {
-      report("secure_aggregation_is_not_dp",
-             "secure aggregation hides each update from the server, but not what the sum and the model tell about a "
-             "record",
-             "add \"dp-sgd\" to technique, with clip_norm and target_epsilon; if nothing leaves the house, release = "
-             "false");
+      report(
+          "secure_aggregation_is_not_dp",
+          "secure aggregation hides each update from the server, but not what the sum and the model tell about a "
+          "record",
+          "add \"dp-sgd\" to technique, with clip_norm and target_epsilon; if only those who may see the data see the "
+          "output, set release = false");
     } else if (run_.uses(Technique::kFederated)) {
-      report("federated_without_dp",
-             "federated learning without DP keeps data in place, but its updates and its model can give records away",
-             "add \"dp-sgd\" to technique, with clip_norm and target_epsilon; if nothing leaves the house, release = "
-             "false");
+      report(
+          "federated_without_dp",
+          "federated learning without DP keeps data in place, but its updates and its model can give records away",
+          "add \"dp-sgd\" to technique, with clip_norm and target_epsilon; if only those who may see the data see the "
+          "output, set release = false");
     }
   }
 
@@ -153,7 +154,8 @@ class StatementChecker : public RunChecker {
             "add clip_norm = 1.0, the largest L2 norm of what one record adds");
     }
     if (!stated_epsilon(run_).stated() && !run_.noise.multiplier.stated()) {
-      error("noise_missing", {}, "neither target_epsilon nor noise_multiplier: no noise, no privacy",
+      error("noise_missing", {},
+            "it has neither target_epsilon nor noise_multiplier: there is no privacy without noise",
             "add target_epsilon = … to have the noise calibrated, or noise_multiplier = …");
     }
     if (run_.uses(Technique::kDpAggregation) && run_.noise.mechanism.has() &&
@@ -179,20 +181,21 @@ class StatementChecker : public RunChecker {
     if (!run_.sampling.batch_size.has() || run_.sampling.sample_rate.stated()) return;
     if (schedule_.population && *run_.sampling.batch_size > *schedule_.population) {
       error("batch_above_rows", run_.sampling.batch_size.place,
-            fmt::format("batch_size = {}, of {} {}{}", run_.sampling.batch_size.value->value(),
+            fmt::format("batch_size = {}, but there are only {} {}{}", run_.sampling.batch_size.value->value(),
                         schedule_.population->value(), units(), run_.uses(Technique::kFederated) ? " at a client" : ""),
-            fmt::format("a batch is drawn from them: at most {}", schedule_.population->value()));
+            fmt::format("give at most {}: a batch is drawn from them", schedule_.population->value()));
     } else if (!schedule_.population && pipeline_.budget.protects() == PrivacyUnit::kPerson) {
       error("people_missing", run_.sampling.batch_size.place,
             "the budget protects people, so batch_size counts people, and [data] does not say how many there are",
             "add people = … to [data], or give sample_rate");
     }
     if (run_.uses(Technique::kFederated) && !run_.federation.smallest_client.stated() && schedule_.population) {
-      warning("client_size_assumed", run_.sampling.batch_size.place,
-              fmt::format("the data are taken to be divided equally, {} {} a client; at a smaller client the rate, and "
-                          "epsilon, are higher",
-                          schedule_.population->value(), units()),
-              "add smallest_client = …, or sample_rate, which is the same at all clients");
+      warning(
+          "client_size_assumed", run_.sampling.batch_size.place,
+          fmt::format("the data are taken to be divided equally, {} {} for each client; at a smaller client the rate "
+                      "and epsilon are higher",
+                      schedule_.population->value(), units()),
+          "add smallest_client = …, or sample_rate, which is the same at all clients");
     }
   }
 
@@ -201,8 +204,8 @@ class StatementChecker : public RunChecker {
     if (run_.sampling.sampler.value == SamplerKind::kShuffle && !all_data) {
       const std::string by = run_.privacy.accountant.has() ? std::string(name_of(*run_.privacy.accountant)) : "pld";
       error("shuffle_not_poisson", run_.sampling.sampler.place,
-            fmt::format("batches of a shuffled list with accountant {}: it amplifies for Poisson samples, and no valid "
-                        "bound is known for shuffled batches, whose epsilon can be far higher",
+            fmt::format("accountant {} assumes Poisson samples, and no valid bound is known for batches of a shuffled "
+                        "list, whose epsilon can be far higher",
                         by),
             R"(sampler = "poisson"; or "fixed-size" with adjacency = "replace-one")");
     }
@@ -225,19 +228,17 @@ class StatementChecker : public RunChecker {
               "sample_rate"
             : "give batch_size (with rows in [data]) or sample_rate, and steps or epochs";
     if (run_.noise.multiplier.stated()) {
-      error(
-          "schedule_missing", run_.noise.multiplier.place,
-          "what this noise_multiplier costs is not known: how often each record is used does not follow from the keys",
-          how);
+      error("schedule_missing", run_.noise.multiplier.place,
+            "the cost of this noise_multiplier is unknown: the keys do not say how often each record is used", how);
     } else if (stated_epsilon(run_).stated()) {
       warning("target_without_schedule", stated_epsilon(run_).place,
-              "the noise for this target cannot be calibrated: how often each record is used does not follow from the "
-              "keys; it is charged as stated",
+              "the noise for this target cannot be calibrated: the keys do not say how often each record is used; the "
+              "run is charged as stated",
               how);
     }
   }
 
-  // What other findings already say about the schedule.
+  // Whether other findings already report a mistake in the schedule.
   [[nodiscard]] bool conflicting_schedule() const {
     return (run_.sampling.batch_size.has() && !run_.sampling.sample_rate.stated() &&
             ((schedule_.population && *run_.sampling.batch_size > *schedule_.population) ||
@@ -254,11 +255,11 @@ class StatementChecker : public RunChecker {
                             *run_.noise.mechanism == NoiseMechanism::kGaussian ||
                             *run_.noise.mechanism == NoiseMechanism::kGeometric;
     if (!stated_epsilon(run_).stated() && !run_.noise.multiplier.stated()) {
-      error("noise_missing", {}, "neither epsilon nor noise_multiplier: no noise, no privacy",
-            "add epsilon = …, what one query may cost");
+      error("noise_missing", {}, "it has neither epsilon nor noise_multiplier: there is no privacy without noise",
+            "add epsilon = …, the most that one query may cost");
     } else if (run_.noise.multiplier.stated() && !noise_fits) {
-      error("mechanism_has_no_noise", run_.noise.multiplier.place, "its mechanism selects, and has no noise_multiplier",
-            "give epsilon instead");
+      error("mechanism_has_no_noise", run_.noise.multiplier.place,
+            "its mechanism selects a result and has no noise_multiplier", "give epsilon instead");
     }
     conflict(run_.privacy.target_epsilon, "target_epsilon", run_.privacy.epsilon, "epsilon");
     conflict(stated_epsilon(run_), "epsilon", run_.noise.multiplier, "noise_multiplier");
@@ -294,20 +295,20 @@ class StatementChecker : public RunChecker {
     if (run_.bounds.source.value == BoundsSource::kData) {
       error("bounds_from_data", run_.bounds.source.place,
             run_.uses(Technique::kSynthetic)
-                ? "its domain is read off the data: a rare value, or an extreme one, is given away by being there"
-                : "its bounds are read off the data: the smallest and the largest value are given away",
+                ? "its domain is read off the data, which reveals rare and extreme values"
+                : "its bounds are read off the data, which reveals the smallest and the largest value",
             R"(bounds = "public" from a code book; or "private" with bounds_epsilon, to pay for them)");
     }
     if (run_.bounds.source.value == BoundsSource::kPrivate && !run_.bounds.epsilon.stated()) {
       error("bounds_not_charged", run_.bounds.source.place,
-            "its bounds are found privately, and what that costs is not said", "add bounds_epsilon = …");
+            "its bounds are found privately, but it does not say what that costs", "add bounds_epsilon = …");
     }
     if (run_.bounds.epsilon.stated() && run_.bounds.source.stated() &&
         run_.bounds.source.value != BoundsSource::kPrivate) {
       error("conflicting_keys", run_.bounds.epsilon.place,
             "bounds_epsilon pays for bounds that are not found privately", "remove it, or set bounds = \"private\"");
     } else if (run_.bounds.epsilon.stated() && !run_.bounds.source.stated()) {
-      error("conflicting_keys", run_.bounds.epsilon.place, "bounds_epsilon without bounds = \"private\"",
+      error("conflicting_keys", run_.bounds.epsilon.place, "it has bounds_epsilon without bounds = \"private\"",
             "add bounds = \"private\"");
     }
     if (run_.uses(Technique::kSynthetic) && !run_.bounds.source.stated()) {

@@ -39,7 +39,7 @@ const Finding* find(const std::vector<Finding>& findings, const std::string& cod
   return found == findings.end() ? nullptr : &*found;
 }
 
-// A text that has a finding, and a twin that has neither it nor any error.
+// A text that has a finding, and a twin that has neither this finding nor any error.
 struct Case {
   std::string code;
   Severity severity;
@@ -59,7 +59,7 @@ std::string line_at(const std::string& text, std::uint32_t number) {
 
 class EveryFinding : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EveryFinding, IsThereAndNotInItsTwin) {
+TEST_P(EveryFinding, AppearsButNotInTheTwin) {
   const Case& c = GetParam();
   const Assessment faulty = assess_text(c.faulty);
   const Finding* finding = find(faulty.findings, c.code);
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Case{"clip_missing", kError, kBase + kRun + "technique = \"dp-sgd\"\nbatch_size = 600\nepochs = 10\n" + kTarget,
              kBase + kSgd + kTarget, "[[run]]", "clip_norm"},
-        Case{"noise_missing", kError, kBase + kSgd, kBase + kSgd + kTarget, "[[run]]", "no noise"},
+        Case{"noise_missing", kError, kBase + kSgd, kBase + kSgd + kTarget, "[[run]]", "without noise"},
         Case{"noise_below_target", kError, kBase + kSgd + kTarget + "noise_multiplier = 0.5\n",
              kBase + kSgd + kTarget + "noise_multiplier = 2\n", "noise_multiplier", "above its target of 2"},
         Case{"target_without_schedule", kWarning, kBase + kRun + "technique = \"dp-sgd\"\nclip_norm = 1\n" + kTarget,
@@ -178,9 +178,9 @@ INSTANTIATE_TEST_SUITE_P(
              kBase + kRun + "technique = \"dp-sgd\"\nclip_norm = 1\nbatch_size = 600\n" + kTarget,
              kBase + kSgd + kTarget, "target_epsilon", "calibrated"},
         Case{"schedule_missing", kError, kBase + kRun + "technique = \"dp-sgd\"\nclip_norm = 1\nnoise_multiplier = 2\n",
-             kBase + kSgd + "noise_multiplier = 2\n", "noise_multiplier", "not known"},
+             kBase + kSgd + "noise_multiplier = 2\n", "noise_multiplier", "unknown"},
         Case{"batch_above_rows", kError, kBudget + "[data]\nrows = 599\n" + kSgd + kTarget,
-             kBudget + "[data]\nrows = 600\n" + kSgd + kTarget, "batch_size", "600, of 599 rows"},
+             kBudget + "[data]\nrows = 600\n" + kSgd + kTarget, "batch_size", "600, but there are only 599 rows"},
         Case{"batch_above_rows", kError, kBase + kFederated + "clients = 6\nsmallest_client = 49\n",
              kBase + kFederated + "clients = 6\nsmallest_client = 50\n", "batch_size", "49 rows at a client"},
         Case{"people_missing", kError, kPeople + kData + "rows_per_person = 3\n" + kSgd + kTarget,
@@ -235,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"single_client", kWarning, kBase + kFederated + "clients = 1\nsmallest_client = 60000\n",
              kBase + kFederated + "clients = 2\nsmallest_client = 30000\n", "clients", "1 client"},
         Case{"clients_per_round_above_clients", kError, kBase + kFederated + "clients = 5\nclients_per_round = 6\n",
-             kBase + kFederated + "clients = 5\nclients_per_round = 5\n", "clients_per_round", "6, of 5"},
+             kBase + kFederated + "clients = 5\nclients_per_round = 5\n", "clients_per_round",
+             "6, but there are only 5"},
         Case{"client_size_assumed", kWarning, kBase + kFederated + "clients = 5\n",
              kBase + kFederated + "clients = 5\nsmallest_client = 9000\n", "batch_size", "12000"},
         Case{"smallest_client_too_large", kError, kBase + kFederated + "clients = 5\nsmallest_client = 12001\n",
@@ -264,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Queries, EveryFinding,
     ::testing::Values(
-        Case{"noise_missing", kError, kBase + kQuery, kBase + kQuery + "epsilon = 1\n", "[[run]]", "no noise"},
+        Case{"noise_missing", kError, kBase + kQuery, kBase + kQuery + "epsilon = 1\n", "[[run]]", "without noise"},
         Case{"mechanism_has_no_noise", kError, kBase + kQuery + "mechanism = \"exponential\"\nnoise_multiplier = 2\n",
              kBase + kQuery + "mechanism = \"exponential\"\nepsilon = 2\n", "noise_multiplier", "selects"},
         Case{"conflicting_keys", kError, kBase + kQuery + "epsilon = 1\nnoise_multiplier = 2\n",
@@ -316,7 +317,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"runs_above_total", kError, kBase + kSgd + "noise_multiplier = 0.5\n",
              kBase + kSgd + "noise_multiplier = 1\n", "[[run]]", "above the total of 3"}));
 
-// --- Numbers -------------------------------------------------------------------------------------------------------------
+// --- Numbers ---------------------------------------------------------------------------------------------------------
 
 const std::string kMediCore = R"([budget]
 epsilon = 3.0
@@ -331,17 +332,17 @@ rounds = 50
 secure_aggregation = true
 )";
 
-TEST(Check, MediCorePassesAsItStandsInTheBook) {
+TEST(Check, PassesMediCoreAsTheBookHasIt) {
   const Assessment assessment = assess_text(kMediCore);
   for (const Finding& finding : assessment.findings) EXPECT_EQ(finding.severity, Severity::kWarning) << finding.message;
-  // It has neither rows nor batches, and is told so.
+  // The pipeline states neither rows nor batches, and the findings say so.
   EXPECT_NE(find(assessment.findings, "rows_missing"), nullptr);
   EXPECT_NE(find(assessment.findings, "target_without_schedule"), nullptr);
   ASSERT_TRUE(assessment.composed.has_value());
   EXPECT_NEAR(assessment.composed->upper, 2, 1e-9);
 }
 
-TEST(Check, MediCoreWithRowsAndBatchesHasNothingToFind) {
+TEST(Check, FindsNothingInMediCoreWithRowsAndBatches) {
   const Assessment assessment =
       assess_text("[data]\nrows = 60_000\n" + kMediCore + "batch_size = 64\nsmallest_client = 2500\n");
   for (const Finding& finding : assessment.findings) ADD_FAILURE() << finding.message;
@@ -350,7 +351,8 @@ TEST(Check, MediCoreWithRowsAndBatchesHasNothingToFind) {
   EXPECT_GT(assessment.composed->lower, 1.9999);
 }
 
-// 400 batches, each a fortieth of 10,000 rows, δ = 1e-5: a book prints 0.8731 for ε = 3, which spends 4.28; 1.0271 is right.
+// 400 batches, each a fortieth of 10,000 rows, δ = 1e-5: a book prints the noise 0.8731 for ε = 3, which spends 4.28;
+// 1.0271 is right.
 TEST(Check, NamesWhatTheNoiseSpendsAndWhichWouldDo) {
   const Assessment assessment = assess_text("[budget]\nepsilon = 3\ndelta = 1e-5\n[data]\nrows = 10_000\n" + kRun +
                                             "technique = \"dp-sgd\"\nclip_norm = 1\nsample_rate = 0.025\nepochs = "
@@ -415,7 +417,7 @@ TEST(Check, SaysWhenTheOthersAlreadySpendTooMuch) {
 }
 
 TEST(Check, ComposesTighterThanSums) {
-  // Six queries of a hospital (basic composition says 1.4); and the sum is exact where that is asked for.
+  // Six queries of a hospital, for which basic composition says 1.4. With rule = "basic" the sum is exact.
   std::string text;
   for (int i = 0; i < 4; ++i) text += "[[run]]\ntechnique = \"dp-aggregation\"\nepsilon = 0.1\n";
   for (int i = 0; i < 2; ++i) {
@@ -434,14 +436,14 @@ TEST(Check, ComposesTighterThanSums) {
   EXPECT_LT(plan.composed->upper, basic.composed->upper);
 }
 
-TEST(Check, TenTimesATenthIsOne) {
+TEST(Check, AddsTenTenthsToOne) {
   std::string text = "[budget]\nepsilon = 1\ndelta = 0\n";
   for (int i = 0; i < 10; ++i) text += "[[run]]\ntechnique = \"dp-aggregation\"\nepsilon = 0.1\n";
   EXPECT_FALSE(has_errors(assess_text(text).findings));
   EXPECT_TRUE(has_errors(assess_text(text + "[[run]]\ntechnique = \"dp-aggregation\"\nepsilon = 1e-9\n").findings));
 }
 
-TEST(Check, TheComposedStatementIsWhatWasAccountedFor) {
+TEST(Check, ReturnsTheStatementThatItAccountedFor) {
   const Assessment assessment = assess_text(kBase + kSgd + "noise_multiplier = 2\n" + kLast + "noise_multiplier = 3\n");
   ASSERT_TRUE(assessment.statement.has_value() && assessment.composed.has_value());
   const Interval again = pld_epsilon(assessment.statement->event, Adjacency::kAddRemove, Delta::of(1e-6)).value();
@@ -451,7 +453,7 @@ TEST(Check, TheComposedStatementIsWhatWasAccountedFor) {
   EXPECT_GT(again.upper, assessment.runs[0].epsilon->upper);
 }
 
-TEST(Check, ARunThatIsNotReleasedIsNotCharged) {
+TEST(Check, ChargesNothingForARunThatIsNotReleased) {
   const Assessment assessment = assess_text(kBase + kSgd + kTarget +
                                             "[[run]]\ntechnique = \"federated\"\nclients = 5\n"
                                             "release = false\n");
@@ -460,7 +462,7 @@ TEST(Check, ARunThatIsNotReleasedIsNotCharged) {
   EXPECT_FALSE(assessment.runs[1].charged);
 }
 
-TEST(Check, ByItsOwnAccountantARunMayMissItsTarget) {
+TEST(Check, WarnsIfARunMissesItsTargetByItsOwnAccountant) {
   const std::string run = kBase + kSgd + "accountant = \"rdp\"\n";
   const double upper = assess_text(run + "noise_multiplier = 1\n").runs[0].epsilon->upper;
   const std::string close = "noise_multiplier = 1\ntarget_epsilon = " + std::to_string(upper * 1.001) + "\n";
@@ -471,7 +473,7 @@ TEST(Check, ByItsOwnAccountantARunMayMissItsTarget) {
   EXPECT_EQ(find(assess_text(run + wide).findings, "accountant_above_target"), nullptr);
 }
 
-TEST(Check, FindingsComeInTheOrderOfTheFile) {
+TEST(Check, ReturnsFindingsInTheOrderOfTheFile) {
   const std::vector<Finding> findings =
       check(read_pipeline("[[run]]\n[budget]\nepsilon = 50\ndelta = 0.5\n[data]\nrows = 10\n").pipeline);
   EXPECT_TRUE(std::is_sorted(findings.begin(), findings.end(),

@@ -81,7 +81,7 @@ TEST(PipelineText, HoldsEveryValueWithItsPlace) {
   EXPECT_FALSE(p.runs[1].privacy.delta.stated());
 }
 
-TEST(PipelineText, UnknownNamesAreErrorsWithTheNearestOne) {
+TEST(PipelineText, RefusesUnknownNamesAndSuggestsTheNearest) {
   expect_finding(replaced(kText, "epsilon = 3.0", "epsilom = 3.0"), "unknown_key", {4, 1}, "epsilom", "'epsilon'");
   expect_finding(replaced(kText, "clip_norm", "clipnorm"), "unknown_key", {15, 1}, "clipnorm", "'clip_norm'");
   expect_finding(replaced(kText, "[data]", "[date]"), "unknown_section", {8, 2}, "date", "'data'");
@@ -94,7 +94,7 @@ TEST(PipelineText, UnknownNamesAreErrorsWithTheNearestOne) {
   expect_finding(kText + "accountant = \"magic\"\n", "unknown_value", {24, 14}, "magic", "pld");
 }
 
-TEST(PipelineText, WrongTypesAreErrors) {
+TEST(PipelineText, RefusesWrongTypes) {
   for (const char* value : {"\"3\"", "true", "[3.0]", "{a = 3}", "1979-05-27"}) {
     expect_finding(replaced(kText, "epsilon = 3.0", std::string("epsilon = ") + value), "wrong_type", {4, 11},
                    "epsilon");
@@ -114,7 +114,7 @@ TEST(PipelineText, WrongTypesAreErrors) {
   expect_finding("run = [1]\n", "wrong_type", {1, 1}, "run", "[[run]]");
 }
 
-TEST(PipelineText, NumbersOutOfRangeAreErrors) {
+TEST(PipelineText, RefusesNumbersOutOfRange) {
   for (const char* value : {"0", "-1.0", "nan", "inf", "-inf", "-3"}) {
     expect_finding(replaced(kText, "epsilon = 3.0", std::string("epsilon = ") + value), "out_of_range", {4, 11},
                    "epsilon");
@@ -136,7 +136,7 @@ TEST(PipelineText, NumbersOutOfRangeAreErrors) {
   expect_finding(replaced(kText, "[\"federated\", \"dp-sgd\"]", "[]"), "out_of_range", {13, 13}, "technique");
 }
 
-TEST(PipelineText, SyntaxErrorsHaveTheirPlace) {
+TEST(PipelineText, GivesThePlaceOfSyntaxErrors) {
   expect_finding(replaced(kText, "epsilon = 3.0", "epsilon = "), "syntax", {4, 11}, "TOML");
   expect_finding(replaced(kText, "delta = 1e-6", "epsilon = 1e-6"), "syntax", {5, 11}, "redefine");
   expect_finding(replaced(kText, "[data]", "[budget]"), "syntax", {8, 1}, "redefine");
@@ -145,14 +145,14 @@ TEST(PipelineText, SyntaxErrorsHaveTheirPlace) {
   EXPECT_FALSE(read_pipeline("[budget\n").pipeline.readable);
 }
 
-TEST(PipelineText, EveryFindingIsCollected) {
+TEST(PipelineText, CollectsEveryFinding) {
   const PipelineText read = read_pipeline("[budget]\nepsilon = -1\ndelta = 2\nunti = 1\n[[run]]\nsteps = 0\n[oops]\n");
   std::vector<std::uint32_t> lines;
   for (const Finding& finding : read.findings) lines.push_back(finding.place.line);
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{2, 3, 4, 6, 7})) << "all, in the order of the file";
 }
 
-TEST(PipelineText, KeysThatDoNothingAreErrors) {
+TEST(PipelineText, RefusesKeysThatDoNothing) {
   expect_finding(replaced(kText, "epsilon = 0.5", "epsilon = 0.5\nbatch_size = 3"), "key_not_used", {24, 14},
                  "batch_size");
   expect_finding(replaced(kText, "target_epsilon", "epsilon"), "key_not_used", {14, 11}, "epsilon", "target_epsilon");
@@ -161,7 +161,7 @@ TEST(PipelineText, KeysThatDoNothingAreErrors) {
   expect_finding(kText + "sampler = \"shuffle\"\n", "key_not_used", {24, 11}, "sampler");
 }
 
-TEST(PipelineText, NothingNestsTooDeeplyToBeRead) {
+TEST(PipelineText, RefusesTextThatNestsTooDeeply) {
   std::string dotted;
   for (int i = 0; i < 30000; ++i) dotted += "a.";
   expect_finding("\n" + dotted + "a = 1\n", "syntax", {2, 34}, "dots");
@@ -175,7 +175,7 @@ TEST(PipelineText, NothingNestsTooDeeplyToBeRead) {
   EXPECT_FALSE(has_errors(read_pipeline(kText + "name = \"" + std::string(99, '.') + "\"\n").findings));
 }
 
-TEST(PipelineText, OtherAlphabetsStandInTextsAndComments) {
+TEST(PipelineText, AllowsOtherAlphabetsInTextsAndComments) {
   EXPECT_FALSE(has_errors(read_pipeline("\xEF\xBB\xBF# Ünïcode\n" + kText + "name = \"Übung \\\" ä\" # é\n").findings));
   EXPECT_FALSE(has_errors(read_pipeline(kText + "name = 'Übung \\'\n").findings));
   expect_finding("ä = 1\n", "syntax", {1, 1}, "ASCII", "quotes");
@@ -186,7 +186,7 @@ TEST(PipelineText, OtherAlphabetsStandInTextsAndComments) {
   expect_finding("name = \'\'\'ä\'\'\'\n", "syntax", {1, 8}, "several lines");
 }
 
-// What every finding must be, wherever it comes from.
+// Checks what every finding must satisfy, wherever it comes from.
 void expect_well_formed(const std::vector<Finding>& findings, const std::string& text) {
   const auto lines = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   for (const Finding& finding : findings) {
@@ -200,7 +200,7 @@ void expect_well_formed(const std::vector<Finding>& findings, const std::string&
   }
 }
 
-// Reads and checks, and whether it passed. What passes keeps its budget.
+// Reads and checks a text, and returns whether it passed. A text that passes keeps its budget.
 bool passes(const std::string& text) {
   const PipelineText read = read_pipeline(text);
   const Assessment assessment = assess(read.pipeline);
@@ -240,7 +240,7 @@ RC_GTEST_PROP(PipelineProperty, MutatedTextNeverPassesSilently, ()) {
         text.insert(at,
                     *rc::gen::element<std::string>("0", "-", "9", "e3", ".", "\n", "=", "nan", "[[run]]\n", "\"", "#"));
         break;
-      default: {  // a line twice, or gone
+      default: {  // a line is doubled, or removed
         const std::size_t begin = text.rfind('\n', at) == std::string::npos ? 0 : text.rfind('\n', at) + 1;
         const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
         if (end <= begin) break;
@@ -250,7 +250,7 @@ RC_GTEST_PROP(PipelineProperty, MutatedTextNeverPassesSilently, ()) {
     }
     RC_PRE(!text.empty());
   }
-  static_cast<void>(passes(text));  // asserts that what passes keeps its budget
+  static_cast<void>(passes(text));  // asserts that a text that passes keeps its budget
 }
 
 }  // namespace

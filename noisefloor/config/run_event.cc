@@ -26,7 +26,7 @@ std::optional<SamplingRate> rate_of(std::uint64_t batch, std::uint64_t populatio
   return SamplingRate::make(static_cast<double>(batch) / static_cast<double>(population)).value();
 }
 
-// Rounds of noisy sums of clients' updates.
+// The schedule of rounds that sum clients' updates with noise.
 Schedule schedule_of_updates(const Run& run) {
   Schedule schedule;
   if (!run.federation.clients.has()) return schedule;
@@ -38,7 +38,7 @@ Schedule schedule_of_updates(const Run& run) {
   return schedule;
 }
 
-// How an iterative run draws whom it looks at in a step.
+// How an iterative run draws the batch of a step.
 std::optional<BatchLaw> law_of(const Pipeline& pipeline, const Run& run, const Schedule& schedule) {
   const Adjacency adjacency = pipeline.budget.neighbours();
   if (run.sampling.sampler.value != SamplerKind::kFixedSize) return BatchLaw::poisson(*schedule.rate, adjacency);
@@ -73,7 +73,7 @@ Result<DpEvent> query_by_noise(NoiseMechanism mechanism, NoiseMultiplier noise) 
   }
 }
 
-// One query of a mechanism that is calibrated to ε.
+// The event of one query by a mechanism that is calibrated to ε.
 Result<DpEvent> query_by_epsilon(const Pipeline& pipeline, const Run& run, NoiseMechanism mechanism, Epsilon epsilon) {
   switch (mechanism) {
     case NoiseMechanism::kExponential:
@@ -99,7 +99,8 @@ Result<DpEvent> query_by_epsilon(const Pipeline& pipeline, const Run& run, Noise
 Result<RunEvent> event_of_queries(const Pipeline& pipeline, const Run& run) {
   const NoiseMechanism mechanism = run.noise.mechanism.value.value_or(NoiseMechanism::kLaplace);
   const Located<Epsilon>& epsilon = stated_epsilon(run);
-  if (!epsilon.has() && !run.noise.multiplier.has()) return invalid_argument("neither epsilon nor noise_multiplier");
+  if (!epsilon.has() && !run.noise.multiplier.has())
+    return invalid_argument("it has neither epsilon nor noise_multiplier");
   NF_TRY(const DpEvent one, run.noise.multiplier.has() ? query_by_noise(mechanism, *run.noise.multiplier)
                                                        : query_by_epsilon(pipeline, run, mechanism, *epsilon));
   const DpEvent once = run.query.queries.has() ? DpEvent(SelfComposedEvent{*run.query.queries, one}) : one;
@@ -126,11 +127,11 @@ Result<RunEvent> event_of_iterations(const Pipeline& pipeline, const Run& run) {
   }
   const EventByNoise by_noise = event_by_noise(pipeline, run);
   if (run.noise.multiplier.has()) {
-    if (!by_noise) return invalid_argument("how often data are looked at is not known");
+    if (!by_noise) return invalid_argument("it does not say how often it looks at the data");
     const DpEvent once = by_noise(*run.noise.multiplier);
     return RunEvent{once, with_surroundings(run, once), run.noise.multiplier.value, false};
   }
-  if (!stated_epsilon(run).has()) return invalid_argument("neither target_epsilon nor noise_multiplier");
+  if (!stated_epsilon(run).has()) return invalid_argument("it has neither target_epsilon nor noise_multiplier");
   if (!by_noise) return stated_bound(pipeline, run);
   const std::optional<Delta> delta = delta_of(pipeline, run);
   if (!delta || delta->value() == 0) return invalid_argument("Gaussian noise needs a delta above 0");

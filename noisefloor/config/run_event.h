@@ -1,7 +1,7 @@
-// From a run's keys to the event that says what it does to the data.
+// Turns a run's keys into the event that says what the run does to the data.
 //
-// Guarantee:     the event is at least as costly as the run, if it does what its keys say. Where the keys do not say
-//                enough, or no valid bound is known, there is no event, and the reason is given.
+// Guarantee:     the event is at least as costly as the run, if the run does what its keys say. If the keys do not say
+//                enough, or no valid bound is known, there is no event, and the error gives the reason.
 // Conventions:   noise_multiplier is σ divided by clip_norm, for every sampler (event/dp_sgd_event.h). In a federated
 //                dp-sgd run each client adds this noise itself, and a record is at one client. Rates, rows and batches
 //                count what the budget's unit protects.
@@ -19,7 +19,7 @@
 
 namespace noisefloor {
 
-// How often data are looked at, as far as the keys say.
+// How often the run looks at the data, as far as the keys say.
 struct Schedule {
   std::optional<Rows> population;  // rows, people or clients that batches are drawn from
   std::optional<SamplingRate> rate;
@@ -30,33 +30,33 @@ struct Schedule {
 
 [[nodiscard]] Schedule schedule_of(const Pipeline& pipeline, const Run& run);
 
-// dp-aggregation of clients' updates, round by round: it protects whole clients.
+// Whether the run is dp-aggregation of clients' updates, round by round: it protects whole clients.
 [[nodiscard]] bool aggregates_updates(const Run& run);
-// Noise on clipped sums, again and again: dp-sgd, or dp-aggregation of clients' updates.
+// Whether the run adds noise to clipped sums again and again: dp-sgd, or dp-aggregation of clients' updates.
 [[nodiscard]] bool is_iterative(const Run& run);
-// Whether anything in it is private: a technique that adds noise, or an ε that is stated.
+// Whether anything in the run is private: a technique that adds noise, or a stated ε.
 [[nodiscard]] bool has_dp(const Run& run);
 [[nodiscard]] bool adds_gaussian_noise(const Run& run);
-// target_epsilon, or else epsilon.
+// Returns target_epsilon, or else epsilon.
 [[nodiscard]] const Located<Epsilon>& stated_epsilon(const Run& run);
 // The δ of a run: its own, or else the budget's divided equally among all runs.
 [[nodiscard]] std::optional<Delta> delta_of(const Pipeline& pipeline, const Run& run);
 
 using EventByNoise = std::function<DpEvent(NoiseMultiplier)>;
 
-// One trial of an iterative run, by its noise multiplier. Empty if the schedule does not say enough.
+// The event of one trial of an iterative run, by its noise multiplier. Empty if the schedule does not say enough.
 [[nodiscard]] EventByNoise event_by_noise(const Pipeline& pipeline, const Run& run);
 
 struct RunEvent {
   DpEvent once;                          // one trial
-  DpEvent all;                           // with its trials, and bounds that were bought
+  DpEvent all;                           // all trials, and bounds that were bought
   std::optional<NoiseMultiplier> noise;  // stated, or calibrated to the target
   bool calibrated = false;
 };
 
 [[nodiscard]] Result<RunEvent> event_of(const Pipeline& pipeline, const Run& run);
 
-// What surrounds one trial: tuning, bounds that were bought.
+// Adds to one trial what surrounds it: tuning, and bounds that were bought.
 [[nodiscard]] DpEvent with_surroundings(const Run& run, const DpEvent& once);
 
 }  // namespace noisefloor

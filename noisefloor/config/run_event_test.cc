@@ -7,7 +7,7 @@
 namespace noisefloor {
 namespace {
 
-// The pipeline of one run, under a budget of (3, 1e-5) on 10,000 rows.
+// A pipeline with one run, under a budget of (3, 1e-5) on 10,000 rows.
 Pipeline pipeline_of(const std::string& run, const std::string& budget = "", const std::string& data = "") {
   const PipelineText read = read_pipeline("[budget]\nepsilon = 3\ndelta = 1e-5\n" + budget +
                                           "\n[data]\nrows = 10_000\n" + data + "\n[[run]]\n" + run);
@@ -30,14 +30,14 @@ DpEvent sampled(double rate, double noise, std::uint64_t steps) {
 
 const std::string kTraining = "technique = \"dp-sgd\"\nclip_norm = 1\nbatch_size = 256\nepochs = 10\n";
 
-TEST(RunEvent, TrainingIsSampledGaussians) {
+TEST(RunEvent, TurnsTrainingIntoSampledGaussians) {
   const Pipeline pipeline = pipeline_of(kTraining + "noise_multiplier = 1.5");
   EXPECT_EQ(event_in(pipeline).all, sampled(0.0256, 1.5, 391));
   EXPECT_EQ(event_in(pipeline).noise, NoiseMultiplier::of(1.5));
   EXPECT_FALSE(event_in(pipeline).calibrated);
 }
 
-TEST(RunEvent, ATargetIsCalibrated) {
+TEST(RunEvent, CalibratesATarget) {
   // 400 batches of a fortieth, ε = 3 at δ = 1e-5: the least noise is 1.0271.
   const RunEvent event = event_in(
       pipeline_of("technique = \"dp-sgd\"\nclip_norm = 1\nsample_rate = 0.025\nepochs = 10\ntarget_epsilon = 3"));
@@ -46,12 +46,12 @@ TEST(RunEvent, ATargetIsCalibrated) {
   EXPECT_NEAR(event.noise->value(), 1.0271, 1e-4);
 }
 
-TEST(RunEvent, ATargetWithoutAScheduleIsABound) {
+TEST(RunEvent, TakesATargetWithoutAScheduleAsABound) {
   const RunEvent event = event_in(pipeline_of("technique = \"dp-sgd\"\nclip_norm = 1\ntarget_epsilon = 2"));
   EXPECT_EQ(event.all, DpEvent(EpsilonDeltaEvent{PrivacyLoss::of(2), Delta::of(1e-5)}));
 }
 
-TEST(RunEvent, ClientsVisitTheirOwnRows) {
+TEST(RunEvent, CountsTheRowsOfEachClient) {
   const std::string run =
       "technique = [\"federated\", \"dp-sgd\"]\nclip_norm = 1\nnoise_multiplier = 2\nrounds = 5\nlocal_epochs = 3\n"
       "clients = 4\nbatch_size = 100\n";
@@ -59,7 +59,7 @@ TEST(RunEvent, ClientsVisitTheirOwnRows) {
   EXPECT_EQ(event_in(pipeline_of(run + "smallest_client = 1000")).all, sampled(0.1, 2, 5 * 30));
 }
 
-TEST(RunEvent, SumsOfUpdatesAreSampledClients) {
+TEST(RunEvent, TurnsSumsOfUpdatesIntoSampledClients) {
   const std::string run =
       "technique = [\"federated\", \"dp-aggregation\"]\nclip_norm = 1\nnoise_multiplier = 2\nrounds = 50\n"
       "clients = 1000\n";
@@ -67,7 +67,7 @@ TEST(RunEvent, SumsOfUpdatesAreSampledClients) {
   EXPECT_EQ(event_in(pipeline_of(run + "clients_per_round = 20", "unit = \"person\"")).all, sampled(0.02, 2, 50));
 }
 
-TEST(RunEvent, ExchangingARecordOfAFixedBatchMovesTwoClipNorms) {
+TEST(RunEvent, ChargesTwoClipNormsForAFixedBatch) {
   const Pipeline pipeline =
       pipeline_of(kTraining + "noise_multiplier = 8\nsampler = \"fixed-size\"", "adjacency = \"replace-one\"");
   const DpEvent expected = SelfComposedEvent{
@@ -75,13 +75,13 @@ TEST(RunEvent, ExchangingARecordOfAFixedBatchMovesTwoClipNorms) {
   EXPECT_EQ(event_in(pipeline).all, expected);
 }
 
-TEST(RunEvent, PeopleAreCountedWherePeopleAreProtected) {
+TEST(RunEvent, CountsPeopleWherePeopleAreProtected) {
   const Pipeline pipeline =
       pipeline_of(kTraining + "noise_multiplier = 1.5", "unit = \"person\"", "people = 2560\nrows_per_person = 4");
   EXPECT_EQ(event_in(pipeline).all, sampled(0.1, 1.5, 100));
 }
 
-TEST(RunEvent, QueriesCostWhatTheyState) {
+TEST(RunEvent, ChargesQueriesAsStated) {
   const auto epsilon_of = [](const std::string& run) {
     const Pipeline pipeline = pipeline_of("technique = \"dp-aggregation\"\n" + run);
     return pld_epsilon(event_in(pipeline).all, Adjacency::kAddRemove, Delta::of(1e-5)).value().upper;
@@ -97,7 +97,7 @@ TEST(RunEvent, QueriesCostWhatTheyState) {
   EXPECT_GT(epsilon_of("epsilon = 0.5\nqueries = 4"), 1.5);
 }
 
-TEST(RunEvent, TrialsAndBoundsAreCharged) {
+TEST(RunEvent, ChargesTrialsAndBounds) {
   const DpEvent once = sampled(0.0256, 1.5, 391);
   const auto all_of = [](const std::string& keys) {
     return event_in(pipeline_of(kTraining + "noise_multiplier = 1.5\n" + keys)).all;
@@ -115,7 +115,7 @@ TEST(RunEvent, TrialsAndBoundsAreCharged) {
   EXPECT_EQ(synthetic, expected);
 }
 
-TEST(RunEvent, WithoutABoundThereIsNoEvent) {
+TEST(RunEvent, IsAbsentWithoutABound) {
   for (const std::string& run :
        {std::string("technique = \"federated\"\nclients = 3"), std::string("technique = \"synthetic\""), kTraining,
         kTraining + "noise_multiplier = 1\nsampler = \"shuffle\"",
@@ -128,7 +128,7 @@ TEST(RunEvent, WithoutABoundThereIsNoEvent) {
   }
 }
 
-TEST(RunEvent, EpochsMakeWholeSteps) {
+TEST(RunEvent, RoundsEpochsToWholeSteps) {
   EXPECT_EQ(steps_for_epochs(10, SamplingRate::of(0.1)).value(), Steps::of(100));
   EXPECT_EQ(steps_for_epochs(0.5, SamplingRate::of(1)).value(), Steps::of(1));
   EXPECT_EQ(steps_for_epochs(10, SamplingRate::of(0.0256)).value(), Steps::of(391));

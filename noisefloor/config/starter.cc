@@ -12,7 +12,7 @@
 namespace noisefloor {
 namespace {
 
-// A text as TOML has it between quotes.
+// The text in quotes, escaped as TOML requires.
 std::string toml_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -51,7 +51,7 @@ std::string_view in_words(ColumnType type) {
   return "texts";
 }
 
-// Equal bounds are no bounds: a column that holds one number gets some room.
+// Bounds must differ, so a column that holds one number gets some room.
 std::string bounds_of(const PublicColumn& known) {
   const bool constant = !(known.lower < known.upper);
   return fmt::format("lower = {}\nupper = {}\n", known.lower, constant ? known.lower + 1 : known.upper);

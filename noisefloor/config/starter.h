@@ -1,8 +1,8 @@
 // The first two files for someone with a table: a dataset description and a training file, with blanks to fill in.
 //
-// Guarantee:     the texts depend on the outline and the names alone. A bound or a value stands in them only where the
-//                caller hands over what it read from a public file; everything else is a blank (blank.h), so that neither
-//                file can be used before a person has filled it in.
+// Guarantee:     the texts depend on the outline and the names alone. They state a bound or a value only if the caller
+//                passes what it read from a public file; everything else is a blank (blank.h), so that neither file can
+//                be used before a person has filled it in.
 // Thread safety: pure functions.
 #pragma once
 

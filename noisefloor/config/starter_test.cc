@@ -26,7 +26,7 @@ std::size_t count(const std::string& text, std::string_view part) {
   return found;
 }
 
-TEST(Starter, ADescriptionHasABlankForEachBoundAndEachListOfValues) {
+TEST(Starter, HasABlankForEachBoundAndEachListOfValues) {
   const std::string text = starter_description(kNames, kVisits, {});
   EXPECT_TRUE(holds(text, "separator = \";\"")) << text;
   EXPECT_EQ(count(text, "= \"FILL IN\""), 5U) << text;    // bounds of two columns, and the label
@@ -35,7 +35,7 @@ TEST(Starter, ADescriptionHasABlankForEachBoundAndEachListOfValues) {
   EXPECT_TRUE(holds(text, R"(name = "bad \"name\"\u000A")")) << text;
 }
 
-TEST(Starter, APublicTableFillsTheBlanks) {
+TEST(Starter, FillsTheBlanksFromAPublicTable) {
   const std::vector<PublicColumn> known{{18, 90, {}}, {0, 0, {"a", "b"}}, {}, {2.5, 2.5, {}}};
   const std::string text = starter_description(kNames, kVisits, known);
   EXPECT_EQ(count(text, kBlank), 2U) << "the label and its classes are left: " << text;
@@ -45,8 +45,8 @@ TEST(Starter, APublicTableFillsTheBlanks) {
   EXPECT_TRUE(holds(text, "public = true")) << text;
 }
 
-// Nobody can train with a starter file by accident: each blank is an error of its own, with its line.
-TEST(Starter, ABlankIsAnErrorWithItsLine) {
+// Nobody can train with a starter file by accident: each blank is a separate error, with its line.
+TEST(Starter, MakesEachBlankAnErrorWithItsLine) {
   const TrainingText read = read_training(R"(name = "x"
 [budget]
 epsilon = 1.0
@@ -78,8 +78,8 @@ learning_rate = 1.0
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{8, 9, 12}));
 }
 
-// What init writes can be filled in and read: nothing but the blanks is missing.
-TEST(Starter, TheFilesAreCompleteOnceTheBlanksAreFilledIn) {
+// The files that init writes can be filled in and read: only the blanks are missing.
+TEST(Starter, IsCompleteOnceTheBlanksAreFilledIn) {
   const CsvOutline outline{{}, {{"age", ColumnType::kWhole}, {"ward", ColumnType::kText}}};
   std::string description = starter_description(kNames, outline, {});
   const auto fill = [&](std::string_view blank, const std::string& with) {
@@ -102,7 +102,7 @@ TEST(Starter, TheFilesAreCompleteOnceTheBlanksAreFilledIn) {
   EXPECT_EQ(read.training->privacy.budget, "visits");
 }
 
-TEST(Starter, NamesComeFromThePathOfTheTable) {
+TEST(Starter, TakesNamesFromThePathOfTheTable) {
   EXPECT_EQ(starter_name("data/Visits 2024.csv.gz"), "visits-2024");
   EXPECT_EQ(starter_name("x.csv"), "x");
   EXPECT_EQ(starter_name(".csv"), "data");

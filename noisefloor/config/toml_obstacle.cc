@@ -44,8 +44,7 @@ std::optional<Obstacle> find_obstacle(std::string_view text) {
     } else if (inside == Inside::kNothing) {
       const std::string_view rest = text.substr(i);
       if (rest.starts_with(R"(""")") || rest.starts_with("'''")) {
-        return Obstacle{place, "a text of several lines",
-                        "no value of a pipeline needs one: write it in one line, in \"…\""};
+        return Obstacle{place, "a text of several lines", "write it in one line, in \"…\": no value needs several"};
       }
       if (c == '#') inside = Inside::kComment;
       if (c == '"') inside = Inside::kBasicText;

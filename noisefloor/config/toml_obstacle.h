@@ -1,7 +1,7 @@
-// What the TOML parser must not be given, although it should refuse it or take it: found before it sees the text.
+// Finds text that the TOML parser mishandles, before the parser sees it.
 //
-// toml++ 3.3 follows dotted keys by recursion without a limit, and tells the compiler that certain letters beyond ASCII do
-// not occur where white space may stand. Both are harmless once such text is refused here. Internal to config/.
+// toml++ 3.3 follows dotted keys by recursion without a limit, and tells the compiler that certain letters beyond ASCII
+// do not occur where white space may be. Both are harmless once such text is refused here. Internal to config/.
 #pragma once
 
 #include <optional>
@@ -18,8 +18,8 @@ struct Obstacle {
   std::string remedy;
 };
 
-// The first of: a character beyond ASCII outside of texts and comments, or after a backslash; a text of several lines;
-// more than 16 dots outside of texts and comments in one line.
+// Returns the first of these: a character beyond ASCII outside of texts and comments, or after a backslash; a text of
+// several lines; more than 16 dots outside of texts and comments in one line.
 [[nodiscard]] std::optional<Obstacle> find_obstacle(std::string_view text);
 
 }  // namespace noisefloor::internal

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kLargestExactWhole = 9007199254740992.0;  // 2^53
 
-// Whether the value is the mark that starter files put where a person has to fill in something.
+// Whether the value is the mark that starter files have where a person must fill in something.
 bool is_blank(const toml::node& node) {
   const toml::array* list = node.as_array();
   if (list != nullptr) return list->size() == 1 && is_blank(*list->get(0));
@@ -47,7 +47,7 @@ std::string_view type_name(const toml::node& node) {
 std::optional<toml::table> parse_document(std::string_view text, std::string if_too_large, Findings& findings) {
   if (text.size() > kMaxPipelineBytes) {
     findings.error("too_large", {1, 1},
-                   fmt::format("the text has {} bytes, of at most {}", text.size(), kMaxPipelineBytes),
+                   fmt::format("the text has {} bytes, and at most {} are allowed", text.size(), kMaxPipelineBytes),
                    std::move(if_too_large));
     return std::nullopt;
   }
@@ -59,8 +59,8 @@ std::optional<toml::table> parse_document(std::string_view text, std::string if_
   if (parsed) return std::move(parsed).table();
   std::string what(parsed.error().description());
   for (char& c : what) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  findings.error("syntax", place_of(parsed.error().source()), "not valid TOML: " + what,
-                 "correct the syntax at this place; a name or a text stands in quotes, a number does not");
+  findings.error("syntax", place_of(parsed.error().source()), "this is not valid TOML: " + what,
+                 "correct the syntax at this place: names and texts need quotes, numbers do not");
   return std::nullopt;
 }
 
@@ -71,7 +71,7 @@ const toml::node* SectionReader::take(std::string_view key, Place& place) {
   place = place_of(node->source());
   if (!is_blank(*node)) return node;
   refuse("blank", key, place, "is still blank",
-         fmt::format("replace \"{}\" with what is known without looking at the data", kBlank));
+         fmt::format("replace \"{}\" with a value that is known without looking at the data", kBlank));
   return nullptr;
 }
 

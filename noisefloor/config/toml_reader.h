@@ -1,4 +1,5 @@
-// A TOML document, and its sections key by key: what is wrong becomes a finding, and keys that nobody asks for are errors.
+// Reads a TOML document, and its sections key by key. Mistakes become findings, and keys that nobody asks for are
+// errors.
 //
 // Internal to config/: the only header that includes toml++.
 #pragma once
@@ -18,8 +19,8 @@
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
-// Version 3.3 asserts, and with NDEBUG lets clang assume, that a header such as "[[[" does not occur, and then handles it
-// well. So neither: text from outside must not end the process.
+// Version 3.3 asserts, and with NDEBUG lets clang assume, that a header such as "[[[" does not occur, although it
+// handles one well. Here it does neither: text from outside must not end the process.
 #define TOML_ASSERT(condition) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -43,7 +44,7 @@ constexpr auto names_of(Values... values) {
 inline constexpr Names<SamplerKind, 3> kSamplers{
     {{"poisson", SamplerKind::kPoisson}, {"fixed-size", SamplerKind::kFixedSize}, {"shuffle", SamplerKind::kShuffle}}};
 
-// A key whose value decides which others there are, such as format, and what it was found to be.
+// A key whose value decides which other keys there are, such as format, and the value that was found.
 template <class E, std::size_t N>
 struct Selector {
   std::string_view key;
@@ -56,7 +57,7 @@ template <class E, std::size_t N>
   return {key, names, field.stated() ? field.value : by_default};
 }
 
-// Where a number must be.
+// The range that a number must be in.
 struct Range {
   bool (*holds)(double);
   std::string_view requirement;  // as it reads after "must be"
@@ -73,19 +74,19 @@ inline constexpr Range kBetweenZeroAndOne{[](double x) { return x > 0 && x < 1; 
 
 [[nodiscard]] std::string_view type_name(const toml::node& node);  // "a text", "a number", …
 
-// Nothing, with a finding, if the text has more than kMaxPipelineBytes or is not valid TOML. `if_too_large` is the remedy for
-// the former.
+// Returns nothing, and adds a finding, if the text has more than kMaxPipelineBytes or is not valid TOML. `if_too_large`
+// is the remedy for the former.
 [[nodiscard]] std::optional<toml::table> parse_document(std::string_view text, std::string if_too_large,
                                                         Findings& findings);
 
-// Keys that it is asked for must outlive it: it remembers them for finish().
+// Reads one section. Keys must outlive the reader, which remembers them for finish().
 class SectionReader {
  public:
   // `section` as messages name it: "[budget]".
   SectionReader(const toml::table& table, std::string section, Findings& findings)
       : table_(table), section_(std::move(section)), findings_(findings) {}
 
-  // A quantity of base/privacy_types.h. Whole quantities may be written as 1e6.
+  // Reads a quantity of base/privacy_types.h. Whole quantities may be written as 1e6.
   template <class Q>
   void quantity(std::string_view key, Located<Q>& field) {
     const toml::node* node = take(key, field.place);
@@ -103,11 +104,11 @@ class SectionReader {
   void flag(std::string_view key, Located<bool>& field);
   void text(std::string_view key, Located<std::string>& field);  // not empty
 
-  // Lists of at least one. Texts may be empty; one that is listed twice is an error.
+  // Read lists of at least one item. Texts may be empty; a text that is listed twice is an error.
   void texts(std::string_view key, Located<std::vector<std::string>>& field);
   void sizes(std::string_view key, std::size_t least, std::size_t most, Located<std::vector<std::size_t>>& field);
 
-  // One quantity or a list of them.
+  // Reads one quantity or a list of them.
   template <class Q>
   void quantities(std::string_view key, Located<std::vector<Q>>& field) {
     if (const toml::node* node = take(key, field.place)) {
@@ -121,14 +122,14 @@ class SectionReader {
     }
   }
 
-  // One of a list of names.
+  // Reads one of a list of names.
   template <class E, std::size_t N>
   void choice(std::string_view key, const Names<E, N>& names, Located<E>& field) {
     const toml::node* node = take(key, field.place);
     if (node != nullptr) field.value = name(key, *node, names);
   }
 
-  // One name or a list of names.
+  // Reads one name or a list of names.
   template <class E, std::size_t N>
   void choices(std::string_view key, const Names<E, N>& names, Located<std::vector<E>>& field) {
     if (const toml::node* node = take(key, field.place)) {
@@ -136,13 +137,13 @@ class SectionReader {
     }
   }
 
-  // The section of this name; nullptr if it is not there, or is none.
+  // The section of this name; nullptr if there is none, or if it is not a section.
   [[nodiscard]] const toml::table* section(std::string_view key);
   // The sections under [[header]], of which `key` is the last part.
   [[nodiscard]] std::vector<const toml::table*> sections(std::string_view key, std::string_view header);
 
-  // Whether a key is one to ask for, as far as a selector decides. If the key stands there all the same, it would do
-  // nothing: an error.
+  // Whether to ask for a key, as far as a selector decides. If not, and the key is there all the same, that is an
+  // error: it would do nothing.
   template <class E, std::size_t N>
   [[nodiscard]] bool takes(std::string_view key, const Selector<E, N>& selector, std::initializer_list<E> uses) {
     if (!selector.value || std::find(uses.begin(), uses.end(), *selector.value) != uses.end()) return true;
@@ -158,28 +159,28 @@ class SectionReader {
   [[nodiscard]] bool holds_list(std::string_view key) const { return table_[key].is_array(); }
   [[nodiscard]] Place place() const;  // of the section
 
-  // What is wrong beyond single values. A place that is nowhere becomes that of the section.
+  // Reports a mistake beyond single values. A place that is nowhere becomes the place of the section.
   void error(std::string code, Place place, std::string message, std::string remedy);
-  // A key that must be there.
+  // Requires that a key is there.
   template <class T>
   void require(std::string_view key, const Located<T>& field, std::string remedy) {
     if (!field.stated()) missing("key_missing", key, std::move(remedy));
   }
   void missing(std::string code, std::string_view key, std::string remedy);
-  // Keys of which only one can be there.
+  // Allows only one of two keys.
   template <class A, class B>
   void exclude(std::string_view a_key, const Located<A>& a, std::string_view b_key, const Located<B>& b,
                const std::string& remedy) {
     if (a.stated() && b.stated()) conflict(a_key, b_key, std::max(a.place, b.place), remedy);
   }
-  // A key that would do nothing if it stands here, since it belongs to something else.
+  // Refuses a key that would do nothing here, because it belongs to something else.
   void unused(std::string_view key, std::string_view belongs_to);
-  // A key that is known, and that nothing can be said about yet.
+  // Accepts a known key without reading it.
   void skip(std::string_view key) { known_.push_back(key); }
-  // A key that one could look for here, and that is at home elsewhere.
+  // Refuses a key that a user might write here but that belongs elsewhere.
   void elsewhere(std::string_view key, std::string remedy);
 
-  // Keys that were not asked for are errors. To be called last.
+  // Reports keys that were not asked for as errors. Call this last.
   void finish();
 
   // Whether everything so far could be read.
@@ -197,7 +198,7 @@ class SectionReader {
   [[nodiscard]] std::optional<std::size_t> size_of(std::string_view key, const toml::node& node, std::size_t least,
                                                    std::size_t most);
 
-  // What read() makes of a value, or of each of a list of at least one; kept if all are good.
+  // Calls read() with a single value, or with each value of a list of at least one. Keeps the results if all are good.
   template <class T, class Read>
   void one_or_more(std::string_view key, const toml::node& node, Located<std::vector<T>>& field, Read read) {
     std::vector<T> values;

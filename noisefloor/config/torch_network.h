@@ -1,7 +1,7 @@
-// A network for libtorch, as a training file describes it: layers that only torch has among those of lanes/.
+// A network for libtorch, as a training file describes it: layers of lanes/, and layers that only torch has.
 //
-// What goes through it is a vector, an image (channels, height, width), channels over a line (channels, positions), or a
-// sequence (time, features). Tokens are a sequence without features until an embedding gives them some.
+// A vector, an image (channels, height, width), channels over a line (channels, positions), or a sequence (time,
+// features) goes through it. Tokens are a sequence without features until an embedding gives them some.
 // Thread safety: plain data.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace noisefloor {
 
-// Over channels on a line; a vector is one channel.
+// Convolves channels on a line; a vector is one channel.
 struct Conv1dLayer {
   std::size_t outputs = 1;
   std::size_t kernel = 1;
@@ -23,19 +23,20 @@ struct Conv1dLayer {
   std::size_t padding = 0;
   bool bias = true;
 };
-// Tokens become vectors of this width.
+// Turns tokens into vectors of this width.
 struct EmbeddingLayer {
   std::size_t width = 1;
 };
-// Adds a vector to each step that says where it stands; learned.
+// Adds a learned vector to each step that tells the position of the step.
 struct PositionsLayer {};
-// Over a sequence. An image is read row by row, channels on a line position by position, a vector number by number.
+// Runs over a sequence. It reads an image row by row, channels on a line position by position, a vector number by
+// number.
 enum class RecurrentKind : std::uint8_t { kLstm, kGru };
 struct RecurrentLayer {
   RecurrentKind kind = RecurrentKind::kLstm;
   std::size_t width = 1;
   std::size_t layers = 1;
-  bool last = false;  // only the output after the last step, as a vector
+  bool last = false;  // true: only the output after the last step, as a vector
 };
 struct AttentionLayer {
   std::size_t heads = 1;
@@ -44,13 +45,13 @@ struct AttentionLayer {
 struct RmsNormLayer {};
 struct InstanceNormLayer {};
 struct GeluLayer {};
-// A logit for each token: by weights of its own, or by those of the embedding.
+// Makes a logit for each token, by its own weights or by those of the embedding.
 struct LogitsLayer {
   bool tied = false;
 };
 
 struct TorchLayer;
-// Adds its input to what its layers make of it.
+// Adds the input to the output of its layers.
 struct ResidualLayer {
   std::vector<TorchLayer> layers;
 };

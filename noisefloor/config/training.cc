@@ -46,7 +46,7 @@ constexpr auto kOptimizers = names_of<OptimizerKind>(OptimizerKind::kSgd, Optimi
 constexpr auto kSchedules =
     names_of<RateDecay>(RateDecay::kConstant, RateDecay::kCosine, RateDecay::kInverse, RateDecay::kInverseRoot);
 
-// --- [training] ----------------------------------------------------------------------------------------------------------
+// --- [training] ------------------------------------------------------------------------------------------------------
 
 class DescentReader {
  public:
@@ -64,11 +64,11 @@ class DescentReader {
     reader_.choice("device", kDevices, cuda_);
     read_augmentation();
     reader_.elsewhere("epsilon", "noise is calibrated to target_epsilon: did you mean that?");
-    reader_.elsewhere("delta", "delta stands in [budget]; what this training takes of it is target_delta");
+    reader_.elsewhere("delta", "delta belongs in [budget]; the part of it that this training takes is target_delta");
     reader_.finish();
   }
 
-  // What it needs of the model.
+  // Checks that the keys fit the model.
   void expect_fit(const ModelSection& model) {
     if (model.kind.value == ModelKind::kRidge && !weight_decay_.stated()) {
       reader_.missing("key_missing", "weight_decay",
@@ -78,20 +78,21 @@ class DescentReader {
         copies_.value.value_or(1) > 1 || shift_.value.value_or(0) > 0 || mirror_.value.value_or(false);
     if (augmented && model.good && !model.images) {
       const Place place = copies_.stated() ? copies_.place : shift_.stated() ? shift_.place : mirror_.place;
-      reader_.error("model_does_not_fit", place, "copies, shift and mirror change images, and the model reads none",
-                    "leave them out, or take a model of images");
+      reader_.error("model_does_not_fit", place,
+                    "copies, shift and mirror change images, and the model does not read images",
+                    "leave them out, or choose a model of images");
     }
     if (model.good && !model.model.torch) {
       if (memory_limit_.stated()) {
         reader_.error("key_not_used", memory_limit_.place, "memory_limit is for models that need libtorch",
-                      "leave it out: others take a few MB, whatever the batch");
+                      "leave it out: other models take a few MB, whatever the batch size");
       }
       if (cuda_.stated()) {
         reader_.error("key_not_used", cuda_.place, "device is for models that need libtorch",
-                      "leave it out: others run on the cores of the processor");
+                      "leave it out: other models run on the cores of the processor");
       }
     }
-    // Of a network for torch only the built one knows its layers with parameters.
+    // Which layers of a network for torch have parameters is only known after it is built.
     if (!model.good || !clip_norms_.has() || model.model.torch) return;
     const auto layers = static_cast<std::size_t>(
         std::count_if(model.model.layers.begin(), model.model.layers.end(), [](const lanes::Layer& layer) {
@@ -105,13 +106,13 @@ class DescentReader {
       reader_.error(
           "clip_norms_do_not_fit", clip_norms_.place,
           fmt::format("clip_norm lists {} norms, and the model has {} layers with parameters", norms.size(), layers),
-          "list one for each of them, or give one number for all");
+          "list one norm for each of these layers, or give one number for all");
     } else if (const auto rule = ClipRule::create(GroupClip{norms}); layers > 0 && !rule.has_value()) {
       reader_.error("out_of_range", clip_norms_.place, rule.error().message, "give smaller norms");
     }
   }
 
-  // For a plan to try: half of clip_norm, itself, and twice as much.
+  // The norms that a plan tries by default: half of clip_norm, clip_norm, and twice clip_norm.
   [[nodiscard]] std::vector<ClipNorm> usual_clip_norms() const {
     std::vector<ClipNorm> norms;
     for (const double factor : {0.5, 1.0, 2.0}) {
@@ -121,7 +122,7 @@ class DescentReader {
     return norms;
   }
 
-  // Both require that there is no error.
+  // privacy() and descent() require that there is no error.
   [[nodiscard]] TrainingPrivacy privacy(const std::string& name, PrivacyUnit unit) const {
     TrainingPrivacy privacy{.budget = budget_.name.value.value_or(name),
                             .epsilon = *budget_.epsilon,
@@ -154,7 +155,7 @@ class DescentReader {
   }
 
  private:
-  // A kind that could not be read asks for nothing more.
+  // A kind of noise that could not be read counts as not private, so that it leads to no further findings.
   [[nodiscard]] bool is_private() const {
     return !noise_.stated() || noise_.value == NoiseKind::kGaussian || noise_.value == NoiseKind::kDiscrete;
   }
@@ -170,7 +171,8 @@ class DescentReader {
     reader_.exclude("target_epsilon", target_epsilon_, "noise_multiplier", noise_multiplier_,
                     "keep one of them: each follows from the other");
     if (noise_.value == NoiseKind::kNone) {
-      const char* no_noise = "noise = \"none\" is for a comparison without privacy: keep it, or what it contradicts";
+      const char* no_noise =
+          "noise = \"none\" is for a comparison without privacy: remove it, or the key that it contradicts";
       reader_.exclude("noise", noise_, "target_epsilon", target_epsilon_, no_noise);
       reader_.exclude("noise", noise_, "noise_multiplier", noise_multiplier_, no_noise);
     }
@@ -189,7 +191,7 @@ class DescentReader {
     if (target_delta_.has() && target_delta_.value->value() == 0 && is_private()) {
       reader_.error("gaussian_needs_delta", target_delta_.place,
                     "target_delta is 0, and training adds Gaussian noise: no epsilon is large enough",
-                    "leave it out, or take a part of the total above 0");
+                    "leave it out, or give a part of the total that is above 0");
     }
     if (is_private() && budget_.delta.has() && budget_.delta.value->value() == 0) {
       reader_.error("gaussian_needs_delta", budget_.delta.place,
@@ -238,7 +240,7 @@ class DescentReader {
     }
     if (rule.value == Clipping::kAdaptive && noise_.value == NoiseKind::kDiscrete) {
       reader_.error("conflicting_keys", noise_.place,
-                    "discrete noise has the grid of one clip norm, and adaptive clipping moves it",
+                    "discrete noise has the grid of one fixed clip norm, and adaptive clipping changes the norm",
                     R"(clipping = "flat", "per-layer" or "automatic"; or noise = "gaussian")");
     }
     if (reader_.takes("gamma", rule, {Clipping::kAutomatic})) reader_.number("gamma", gamma_, kAboveZero);
@@ -262,7 +264,7 @@ class DescentReader {
           fmt::format("count_noise_share times batch_size is {:.6g}, and must be above half of noise_multiplier, "
                       "{:.6g}",
                       noise, noise_multiplier_.value->value() / 2),
-          "take a larger count_noise_share or a larger batch");
+          "give a larger count_noise_share or a larger batch_size");
     }
   }
 

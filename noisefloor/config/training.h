@@ -1,7 +1,7 @@
-// What one training is to do, as a TOML file: data, model, privacy and descent. docs/formats/training.md has every key.
+// One training as a TOML file describes it: data, model, privacy and descent. docs/formats/training.md has every key.
 //
-// Guarantee:     as pipeline.h: reading never fails, all findings come back with their places, a value that is held is of
-//                the right type and in its range, and nothing is ignored.
+// Guarantee:     as in pipeline.h: reading never fails, all findings come back with their places, every value that is
+//                read has the right type and is in its range, and nothing is ignored.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -29,15 +29,15 @@ struct TrainingData {
   DataFormat format;
   ExampleFiles train;
   std::optional<ExampleFiles> test;
-  double test_fraction = 0;        // of the training file, where there is no test file
+  double test_fraction = 0;        // part of the training file, if there is no test file
   double validation_fraction = 0;  // declared public
   std::uint64_t split_seed = 0;
-  std::optional<DatasetDescription> dataset = {};  // that the file names instead of describing its data; paths as above
+  std::optional<DatasetDescription> dataset = {};  // named by the file instead of describing its data; paths as above
 };
 
-// The network: layers, after a preset was spelled out.
+// The network as layers; a preset is spelled out.
 struct TrainingModel {
-  std::string name;         // of the preset, or "layers"
+  std::string name;         // the preset, or "layers"
   bool scattering = false;  // images become their scattering (model/scattering.h) before the first layer
   std::vector<lanes::Layer> layers;
   std::optional<TorchNetwork> torch;      // instead of `layers`: a network that needs libtorch
@@ -46,13 +46,14 @@ struct TrainingModel {
 
 struct TrainingPrivacy {
   std::string budget;  // its name in the ledger
-  Epsilon epsilon;     // that the budget is made with if there is none of this name
+  Epsilon epsilon;     // for making the budget, if there is none of this name
   Delta delta;
   Adjacency adjacency = Adjacency::kAddRemove;
   PrivacyUnit unit = PrivacyUnit::kRow;  // whose data are protected; with people, batches and delta count people
-  // Of a private training exactly one of these; the budget's epsilon if neither is stated.
-  std::optional<Epsilon> target_epsilon;            // that noise is calibrated to; at most the budget's
-  Delta target_delta;                               // at which that holds; at most the budget's
+  // A private training has exactly one of target_epsilon and noise_multiplier; the budget's epsilon is the target if
+  // neither is stated.
+  std::optional<Epsilon> target_epsilon;            // the noise is calibrated to it; at most the budget's
+  Delta target_delta;                               // the δ for target_epsilon; at most the budget's
   std::optional<NoiseMultiplier> noise_multiplier;  // σ divided by the clip norm (of all layers together)
   bool private_training = true;                     // false: noise = "none", for comparison only
 };
@@ -62,40 +63,40 @@ inline constexpr std::size_t kUsualMemoryMb = 1024;
 struct TrainingDescent {
   SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
   Rows batch_size;
-  std::uint32_t batch_line = 0;  // where it stands
+  std::uint32_t batch_line = 0;  // the line of batch_size
   std::optional<Steps> steps;    // or
   double epochs = 0;
-  // GroupClip holds one norm here, which is every layer's, unless one was given for each layer with parameters. Nothing:
-  // no clipping, in a training that is not private.
+  // GroupClip holds one norm here, which applies to every layer, unless one was given for each layer with parameters.
+  // Empty: no clipping, in a training that is not private.
   std::optional<ClipRule::Kind> clip;
   std::optional<AdaptiveClip> adaptive;
   bool discrete_noise = false;
   Optimizer::Options optimizer;
   LearningRate::Options learning_rate;  // its `steps` is left at 1: whoever knows the number of rows fills it in
   double averaging = 0;
-  Augmentation augmentation;                     // of images
-  bool cuda = false;                             // of a network for torch: on a GPU
-  std::size_t memory_limit_mb = kUsualMemoryMb;  // for the examples that are at work at once; of a network for torch
+  Augmentation augmentation;                     // for images
+  bool cuda = false;                             // for torch: train on a GPU
+  std::size_t memory_limit_mb = kUsualMemoryMb;  // for torch: examples that are at work at once
 };
 
-// What a utility graph may look at (plan/utility_graph.h), which is for the owner of the data to say.
+// The data that a utility graph may look at (plan/utility_graph.h). The owner of the data decides this.
 enum class UtilityData : std::uint8_t {
   kPublic,    // the training data, which are public
-  kProxy,     // other data of the same form, which are
+  kProxy,     // other data of the same form, which are public
   kBudgeted,  // the training data, by private trainings that are charged
 };
 
-// [plan]: what `noisefloor plan` is to reach.
+// [plan]: the goal of `noisefloor plan`.
 struct TrainingGoal {
   UtilityData utility = UtilityData::kPublic;
   std::optional<ExampleFiles> proxy;
-  std::optional<Epsilon> utility_epsilon;  // of all trainings for the graph together, if budgeted
-  std::optional<double> target_accuracy;   // on the test data; or else
-  double allowed_loss = 0.1;               // of the accuracy that training without noise reaches
-  std::vector<ClipNorm> clip_norms;        // that are tried
-  std::vector<NoiseMultiplier> noise;      // that are tried, growing
-  std::size_t draws = 5;                   // of noise for each point
-  std::size_t phases = 1;                  // that may follow each other, with less noise each
+  std::optional<Epsilon> utility_epsilon;  // ε of all trainings for the graph together, if budgeted
+  std::optional<double> target_accuracy;   // on the test data; or else allowed_loss
+  double allowed_loss = 0.1;               // the share of the noiseless accuracy that may be lost
+  std::vector<ClipNorm> clip_norms;        // to try
+  std::vector<NoiseMultiplier> noise;      // to try, in increasing order
+  std::size_t draws = 5;                   // draws of noise for each point
+  std::size_t phases = 1;                  // at most so many phases, each with less noise than the one before
 };
 
 struct Training {
@@ -108,14 +109,14 @@ struct Training {
 };
 
 struct TrainingText {
-  std::optional<Training> training;  // nothing if there is an error among the findings
+  std::optional<Training> training;  // empty if there is an error among the findings
   std::vector<Finding> findings;
 };
 
-// The text of a file that a training file names, by its path as it stands there.
+// Returns the text of a file that a training file names, by its path as the training file states it.
 using ReadNamedFile = std::function<Result<std::string>(const std::string& path)>;
 
-// Files beside the one at `path`, as a training file at this path names them.
+// Reads files by their paths relative to the training file at `path`.
 [[nodiscard]] ReadNamedFile files_beside(const std::string& path);
 
 // Without `named`, a file that names its dataset is refused.

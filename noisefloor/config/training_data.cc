@@ -40,12 +40,12 @@ void expect_order(SectionReader& reader, const std::string& what, const Located<
   }
 }
 
-// --- [[data.column]] -----------------------------------------------------------------------------------------------------
+// --- [[data.column]] -------------------------------------------------------------------------------------------------
 
-// One, or several that are alike.
+// One column, or several that are alike.
 struct Columns {
   Located<std::vector<std::string>> names;
-  FeatureColumn feature;  // with the first name
+  FeatureColumn feature;  // has the first name
 };
 
 FeatureColumn read_numeric(SectionReader& reader, const std::string& name, const Located<double>& lower,
@@ -99,28 +99,29 @@ Columns read_columns(const toml::table& table, std::size_t number, Findings& fin
   reader.number("upper", upper);
   reader.choice("unlisted", kUnlisted, unlisted);
   const char* one_kind =
-      "a column of numbers has lower and upper, and one of texts has values: keep the one that it is";
+      "a column of numbers has lower and upper, and a column of texts has values: keep what fits the column";
   reader.exclude("values", values, "lower", lower, one_kind);
   if (!lower.stated()) reader.exclude("values", values, "upper", upper, one_kind);
   if (values.stated()) {
-    for (const char* key : {"missing", "scaling"}) reader.unused(key, "numbers, and the column lists values of texts");
+    for (const char* key : {"missing", "scaling"})
+      reader.unused(key, "a column of numbers, and this column lists texts");
     column.feature = CategoricalColumn{name, values.value.value_or(std::vector<std::string>{}),
                                        unlisted.value.value_or(Unlisted::kZeros)};
   } else {
-    if (unlisted.stated()) reader.unused("unlisted", "texts, and the column has no values");
+    if (unlisted.stated()) reader.unused("unlisted", "a column of texts, and this column has no values");
     column.feature = read_numeric(reader, name, lower, upper);
   }
   reader.finish();
   return column;
 }
 
-// --- [data] --------------------------------------------------------------------------------------------------------------
+// --- [data] ----------------------------------------------------------------------------------------------------------
 
 class DataReader {
  public:
   DataReader(const toml::table& table, Findings& findings) : reader_(table, "[data]", findings), findings_(findings) {}
 
-  // As a dataset's description has it.
+  // Reads the section of a dataset's description.
   DataSection read_dataset() {
     reader_.choice("format", kFormats, format_);
     reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
@@ -129,7 +130,7 @@ class DataReader {
     read_format();
     reader_.elsewhere("train", "a dataset is one file: say file = \"…\"");
     for (const char* key : {"test", "test_labels", "test_fraction", "validation_fraction", "split_seed"}) {
-      reader_.elsewhere(key, "what is kept for tests stands in [data] of a training file");
+      reader_.elsewhere(key, "data for tests are stated in [data] of a training file");
     }
     reader_.finish();
     return std::move(section_);
@@ -153,7 +154,7 @@ class DataReader {
  private:
   using Kinds = std::initializer_list<DataKind>;
 
-  // The data that another file describes; what is kept for tests stands here.
+  // Reads data that another file describes. This file states which data are for tests.
   DataSection read_named(const Located<std::string>& path, const ReadNamedFile& named) {
     section_.dataset_place = path.place;
     for (const char* key :
@@ -161,7 +162,7 @@ class DataReader {
           "classes", "column",    "separator",    "target_lower", "target_upper", "trim",
           "missing", "dimension", "lower",        "upper",        "scaling",      "normalise",
           "length",  "alphabet",  "replacement",  "unit",         "person",       "rows_per_person"}) {
-      reader_.elsewhere(key, "the description that dataset names says so: remove it here");
+      reader_.elsewhere(key, "the description that dataset names states it: remove it here");
     }
     if (path.has()) read_description(*path, path.place, named);
     section_.data.test = read_files("test", "test_labels", false);
@@ -175,7 +176,7 @@ class DataReader {
       reader_.error("dataset_not_readable", place, std::move(what), std::move(remedy));
     };
     if (!named)
-      return refuse(fmt::format("the dataset {} is another file, and none can be read here", shown(path)),
+      return refuse(fmt::format("the dataset {} is another file, and other files cannot be read here", shown(path)),
                     "describe the data in [data]");
     const Result<std::string> text = named(path);
     if (!text.has_value())
@@ -229,7 +230,7 @@ class DataReader {
     return reader_.takes(key, selector("format", kFormats, format_), kinds);
   }
 
-  // Keys live as long as the reader, which remembers them.
+  // Requires that the keys live as long as the reader, which remembers them.
   std::optional<ExampleFiles> read_files(const char* key, const char* labels_key, bool needed) {
     Located<std::string> path;
     Located<std::string> labels;
@@ -243,7 +244,7 @@ class DataReader {
                       fmt::format("add {} = \"…\", the file with the labels of {}", labels_key, key));
     }
     if (!needed && labels.stated() && !path.stated()) {
-      reader_.error("key_not_used", labels.place, fmt::format("{} of [data] without {}", labels_key, key),
+      reader_.error("key_not_used", labels.place, fmt::format("[data] has {} without {}", labels_key, key),
                     fmt::format("add {} = \"…\", or remove {}", key, labels_key));
     }
     if (!needed) test_ = path;
@@ -300,7 +301,7 @@ class DataReader {
     }
   }
 
-  // Whose data are protected.
+  // Reads whose data are protected.
   void read_unit() {
     if (!takes("unit", {DataKind::kCsv})) {
       for (const char* key : {"person", "rows_per_person"}) (void)takes(key, {DataKind::kCsv});
@@ -319,7 +320,7 @@ class DataReader {
     section_.unit = PrivacyUnit::kPerson;
   }
 
-  // What is to be predicted.
+  // Reads what the model predicts.
   void read_outcome_keys() {
     if (takes("label", {DataKind::kCsv})) reader_.text("label", label_);
     if (takes("target", {DataKind::kCsv})) reader_.text("target", target_);
@@ -330,7 +331,7 @@ class DataReader {
     if (!format_.has()) {
       reader_.skip("classes");
     } else if (format_.value == DataKind::kText) {
-      reader_.unused("classes", "labels, and a text has none: its characters are to be predicted");
+      reader_.unused("classes", "labels, and a text has none: the model predicts its characters");
     } else if (format_.value == DataKind::kIdx) {
       reader_.size("classes", 2, kMaxIdxClasses, class_count_);
       reader_.require("classes", class_count_, "add classes = 10, the number of classes: labels are 0 to 9");
@@ -379,8 +380,9 @@ class DataReader {
       if (names.count(*person_) > 0) {
         reader_.error(
             "duplicate_name", person_.place,
-            fmt::format("column {} says whose row it is, and is to be learnt from or predicted too", shown(*person_)),
-            "an id is nothing to learn from: remove its [[data.column]]");
+            fmt::format("column {} says whose row it is, and the model would also learn from it or predict it",
+                        shown(*person_)),
+            "remove its [[data.column]]: there is nothing to learn from an id");
       }
       table.schema.person = PersonColumn{*person_, rows_per_person_.value.value_or(1)};
     }

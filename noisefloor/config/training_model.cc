@@ -19,7 +19,7 @@ using lanes::Normalize;
 using lanes::Pool;
 using lanes::Pooling;
 
-// Beyond what any network of this size can use, and so small that sizes multiply without overflow.
+// These limits are beyond what any network of this size can use, and so small that sizes multiply without overflow.
 constexpr std::size_t kMaxOutputs = std::size_t{1} << 20;
 constexpr std::size_t kMaxWindow = 512;
 
@@ -49,7 +49,7 @@ enum class LayerType : std::uint8_t {
   kDropout,
   kFlatten,
   kBatchNorm,  // known, and refused
-  // With torch only:
+  // Only torch has these:
   kConv1d,
   kEmbedding,
   kPositions,
@@ -86,11 +86,11 @@ constexpr Names<LayerType, 23> kLayerTypes{{{"conv2d", LayerType::kConv2d},
                                             {"logits", LayerType::kLogits},
                                             {"residual", LayerType::kResidual}}};
 
-// Of scattering's 81 channels, three neighbours at a time, as they are.
+// Normalizes the 81 channels of scattering in groups of three neighbours, without learned scales.
 constexpr Normalize kScatteringNormalize{.groups = 27, .affine = false};
 constexpr Normalize kLayerNormalize{.groups = 1, .per_feature = true};
 
-// --- Presets -------------------------------------------------------------------------------------------------------------
+// --- Presets ---------------------------------------------------------------------------------------------------------
 
 Layer linear(std::size_t outputs) { return Linear{.outputs = outputs}; }
 Layer conv(std::size_t outputs, std::size_t kernel, std::size_t stride, std::size_t padding) {
@@ -102,7 +102,7 @@ Layer max_pool(std::size_t kernel, std::size_t stride) { return Pool{Pooling::kM
 constexpr Layer kRelu = Activate{Activation::kRelu};
 constexpr Layer kTanh = Activate{Activation::kTanh};
 
-// `hidden` is of mlp. Images are flattened before a model that takes plain vectors.
+// `hidden` is for mlp. Images are flattened before a model that takes plain vectors.
 std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, const std::vector<std::size_t>& hidden) {
   std::vector<Layer> layers;
   const auto add = [&](std::initializer_list<Layer> more) { layers.insert(layers.end(), more); };
@@ -127,7 +127,7 @@ std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, cons
     case ModelKind::kStreamrec:
       if (images) add({Flatten{}});
       for (const std::size_t width : {128U, 64U, 32U}) add({linear(width), kLayerNormalize, kRelu, Dropout{0.1F}});
-      add({linear(outputs == 2 ? 1 : outputs)});  // whether something is clicked is one number
+      add({linear(outputs == 2 ? 1 : outputs)});  // one number says whether something is clicked
       return layers;
     case ModelKind::kLogistic:
     case ModelKind::kRidge:
@@ -145,7 +145,7 @@ std::vector<Layer> preset(ModelKind kind, std::size_t outputs, bool images, cons
   return layers;
 }
 
-// --- [[model.layer]] -----------------------------------------------------------------------------------------------------
+// --- [[model.layer]] -------------------------------------------------------------------------------------------------
 
 struct LayerKeys {
   Located<LayerType> type;
@@ -181,15 +181,16 @@ void read_kernel(SectionReader& reader, bool pair, Located<std::vector<std::size
   if (side.has()) kernel.value = {*side, *side};
 }
 
-// What the layer needs, and nothing that belongs to another.
+// Reads the keys that the layer needs, and refuses keys of other layers.
 void read_keys(SectionReader& reader, LayerKeys& keys) {
   using T = LayerType;
   reader.choice("type", kLayerTypes, keys.type);
   reader.require("type", keys.type, R"(add type = "linear", or another)");
   if (keys.type.has() && *keys.type == T::kBatchNorm) {
-    reader.error("mixes_examples", keys.type.place,
-                 "batch normalization mixes the examples of a batch: nothing bounds the effect of one",
-                 R"(type = "group_norm" with groups = 4, or what divides the channels; or "layer_norm")");
+    reader.error(
+        "mixes_examples", keys.type.place,
+        "batch normalization mixes the examples of a batch: nothing bounds the effect of one",
+        R"(type = "group_norm" with groups = 4, or another number that divides the channels; or "layer_norm")");
   }
   const auto type = selector("type", kLayerTypes, keys.type);
   const auto is = [&](std::initializer_list<T> types) {
@@ -236,7 +237,7 @@ TorchLayer layer_of(const LayerKeys& keys) {
   const std::size_t stride = keys.stride.value.value_or(1);
   const std::size_t padding = keys.padding.value.value_or(0);
   const auto plain = [](const Layer& layer) { return TorchLayer{layer}; };
-  // Windows of a pool stand side by side unless stated otherwise.
+  // The windows of a pool are side by side unless stated otherwise.
   const auto pool = [&](Pooling kind) {
     return TorchLayer{Layer{Pool{kind, kernel.front(), keys.stride.value.value_or(kernel.front())}}};
   };
@@ -295,11 +296,11 @@ TorchLayer layer_of(const LayerKeys& keys) {
 
 struct LayerList {
   std::vector<TorchLayer> layers;
-  Located<std::size_t> last;  // outputs of the last layer that has weights of its own choice
+  Located<std::size_t> last;  // outputs of the last layer with weights, if that is linear
   bool good = true;
 };
 
-// Those below one header, such as [[model.layer]]; a residual has some of its own below it.
+// Reads the layers below one header, such as [[model.layer]]. A residual has its own layers below it.
 LayerList read_layer_list(SectionReader& outer, const std::string& header, Findings& findings) {
   LayerList list;
   for (const toml::table* table : outer.sections("layer", header)) {
@@ -311,7 +312,8 @@ LayerList read_layer_list(SectionReader& outer, const std::string& header, Findi
       list.good = list.good && inner.good;
       keys.inner = std::move(inner.layers);
       if (keys.type.has() && *keys.type == LayerType::kResidual && !reader.holds("layer")) {
-        reader.missing("key_missing", fmt::format("[[{}.layer]]", header), "add the layers that it goes around");
+        reader.missing("key_missing", fmt::format("[[{}.layer]]", header),
+                       "add the layers that the residual goes around");
       }
     }
     reader.finish();
@@ -322,7 +324,7 @@ LayerList read_layer_list(SectionReader& outer, const std::string& header, Findi
     list.layers.push_back(layer_of(keys));
     list.good = list.good && reader.good();
     if (!keys.type.has()) continue;
-    // What the others make depends on the size of examples.
+    // The number of outputs of other layers depends on the size of examples.
     if (*keys.type == LayerType::kLinear) {
       list.last = keys.outputs;
     } else if (*keys.type == LayerType::kConv2d || *keys.type >= LayerType::kConv1d) {
@@ -335,7 +337,7 @@ LayerList read_layer_list(SectionReader& outer, const std::string& header, Findi
 LayerList read_layers(SectionReader& model, const DataSection& data, Findings& findings) {
   LayerList list = read_layer_list(model, "model.layer", findings);
   const Located<std::size_t>& last = list.last;
-  // Two classes can also be told apart by one number.
+  // One number can also tell two classes apart.
   const bool fits = !last.has() || !data.outputs || *last == *data.outputs || (*last == 1 && *data.outputs == 2);
   if (list.good && !fits) {
     model.error("outputs_do_not_fit", last.place,
@@ -346,7 +348,7 @@ LayerList read_layers(SectionReader& model, const DataSection& data, Findings& f
   return list;
 }
 
-// The layers of lanes/, if there are no others.
+// Returns the layers of lanes/, if there are no others.
 std::optional<std::vector<Layer>> without_torch(const std::vector<TorchLayer>& layers) {
   std::vector<Layer> plain;
   for (const TorchLayer& layer : layers) {
@@ -363,7 +365,7 @@ bool takes_images(ModelKind kind) {
   return is_scattering(kind) || kind == ModelKind::kLenet5 || kind == ModelKind::kDpCnn || kind == ModelKind::kAlexnet;
 }
 
-// Which data a preset can be for.
+// Checks that a preset fits the data.
 void expect_fit(SectionReader& reader, const Located<ModelKind>& kind, const DataSection& data) {
   if (!kind.has()) return;
   if (*kind == ModelKind::kLogistic && data.has_target) {
@@ -409,7 +411,7 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
   if (reader.takes("layer", kind, {ModelKind::kLayers})) {
     list = read_layers(reader, data, findings);
     if (kind.value == ModelKind::kLayers && !reader.holds("layer")) {
-      reader.missing("key_missing", "[[model.layer]]", "add one for each layer, the first one first");
+      reader.missing("key_missing", "[[model.layer]]", "add one for each layer, in order");
     }
   }
   reader.finish();

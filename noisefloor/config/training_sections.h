@@ -1,7 +1,7 @@
 // The sections of a training file that have a reader of their own. Internal to config/.
 //
-// What a section holds is only good if nothing among the findings is an error: a value that could not be read is left at
-// its default, so that everything else can still be read and judged.
+// A section is valid only if no finding is an error: a value that could not be read keeps its default, so that
+// everything else can still be read and judged.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ struct DataSection {
   TrainingData data;
   std::optional<DataKind> kind;
   PrivacyUnit unit = PrivacyUnit::kRow;
-  bool has_target = false;             // a number is to be predicted
-  Place dataset_place = {};            // where its dataset is named
-  std::optional<std::size_t> outputs;  // of a model for it: the number of classes, or 1 for a target
+  bool has_target = false;             // the model predicts a number
+  Place dataset_place = {};            // where the section names its dataset
+  std::optional<std::size_t> outputs;  // outputs of a model for the data: the number of classes, or 1 for a target
 };
 
 // [data] of a training file, which describes the data or names their description.
@@ -32,15 +32,15 @@ struct DataSection {
 // [data] of a dataset's description: one file, and no parts of it.
 [[nodiscard]] DataSection read_dataset_section(const toml::table& table, Findings& findings);
 
-// [budget]: what all uses of the data may cost together.
+// [budget]: the total cost that all uses of the data may have together.
 struct BudgetKeys {
   Located<std::string> name;
   Located<Epsilon> epsilon;
   Located<Delta> delta;
   Located<Adjacency> adjacency;
-  Located<Rule> rule;  // of a dataset's description
+  Located<Rule> rule;  // only in a dataset's description
 
-  // Nothing if it is stated and cannot be read.
+  // Returns nothing if adjacency is stated and cannot be read.
   [[nodiscard]] std::optional<Adjacency> neighbours() const {
     return adjacency.stated() ? adjacency.value : Adjacency::kAddRemove;
   }
@@ -68,11 +68,11 @@ enum class ModelKind : std::uint8_t {
 struct ModelSection {
   Located<ModelKind> kind;
   TrainingModel model;
-  bool images = false;  // as they are
+  bool images = false;  // the model takes images as they are
   bool good = false;
 };
 
-// What [model] says of a network for torch (training_torch.cc).
+// The keys of [model] for a network for torch (training_torch.cc).
 struct TorchKeys {
   Located<std::size_t> width;
   Located<std::size_t> depth;
@@ -89,7 +89,7 @@ void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind
 // The network of a preset for torch.
 [[nodiscard]] std::vector<TorchLayer> torch_preset(ModelKind kind, const TorchKeys& keys, std::size_t outputs);
 
-// What [plan] says. Clip norms that are not stated are left for the caller, who knows [training].
+// Reads [plan]. If clip norms are not stated, the caller fills them in, because it knows [training].
 [[nodiscard]] TrainingGoal read_plan_section(const toml::table& table, std::optional<DataKind> kind,
                                              Findings& findings);
 

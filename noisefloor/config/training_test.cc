@@ -157,7 +157,7 @@ Training good(const std::string& text) {
   return std::move(read.training).value();
 }
 
-// Exactly this error and no other, in the line where `where` first stands.
+// Expects exactly this error and no other, in the first line that contains `where`.
 void expect_error(const std::string& text, const std::string& code, const std::string& where, const std::string& named,
                   const std::string& remedy = "") {
   const TrainingText read = read_training(text);
@@ -183,7 +183,7 @@ const Wanted& layer(const Training& training, std::size_t number) {
   return std::get<Wanted>(training.model.layers[number]);
 }
 
-// --- What good files hold ------------------------------------------------------------------------------------------------
+// --- What good files hold --------------------------------------------------------------------------------------------
 
 TEST(TrainingText, HoldsImagesAndDefaults) {
   const Training t = good(kFashion);
@@ -273,7 +273,7 @@ TEST(TrainingText, HoldsEveryKeyOfABudget) {
   EXPECT_EQ(t.privacy.adjacency, Adjacency::kReplaceOne);
 }
 
-// The network that a preset stands for fits images of 28 x 28, or vectors, and has this many parameters.
+// The network of a preset fits images of 28 x 28, or vectors, and has this many parameters.
 void expect_network(const std::string& data, const std::string& model, const std::string& more, lanes::Shape input,
                     std::size_t outputs, std::size_t parameters) {
   const Training t = good(kTop + data + "[model]\nkind = " + model + "\n" + kTraining + more);
@@ -283,7 +283,7 @@ void expect_network(const std::string& data, const std::string& model, const std
   EXPECT_EQ(program.value().parameters(), parameters) << model;
 }
 
-TEST(TrainingText, PresetsAreTheNetworksTheyAreNamedAfter) {
+TEST(TrainingText, SpellsOutEveryPreset) {
   const lanes::Shape image{1, 28, 28};
   const lanes::Shape vector{123, 1, 1};
   expect_network(kImages, "\"lenet5\"", "", image, 10, 61706);
@@ -297,7 +297,7 @@ TEST(TrainingText, PresetsAreTheNetworksTheyAreNamedAfter) {
   EXPECT_EQ(good(kFashion).model.name, "dp-cnn");
 }
 
-TEST(TrainingText, ScatteringComesBeforeItsNetwork) {
+TEST(TrainingText, PutsScatteringBeforeItsNetwork) {
   const lanes::Shape scattered{81, 7, 7};
   expect_network(kImages, "\"scattering-linear\"", "", scattered, 10, 81 * 49 * 10 + 10);
   expect_network(kImages, "\"scattering-cnn\"", "", scattered, 10, 81 * 9 * 32 + 32 + 32 * 9 * 32 + 32 + 330);
@@ -305,7 +305,7 @@ TEST(TrainingText, ScatteringComesBeforeItsNetwork) {
   EXPECT_FALSE(good(kFashion).model.scattering);
 }
 
-TEST(TrainingText, StreamrecDropsATenth) {
+TEST(TrainingText, DropsATenthInStreamrec) {
   const Training t = good(kTop + kSparse + "[model]\nkind = \"streamrec\"\n" + kTraining);
   ASSERT_EQ(t.model.layers.size(), 13U);
   EXPECT_TRUE(layer<lanes::Normalize>(t, 1).per_feature);
@@ -340,7 +340,7 @@ TEST(TrainingText, HoldsEveryLayer) {
   EXPECT_TRUE(layer<lanes::Linear>(t, 10).bias);
 }
 
-TEST(TrainingText, TwoClassesMayHaveOneOutput) {
+TEST(TrainingText, AllowsOneOutputForTwoClasses) {
   const std::string model = "[model]\nkind = \"layers\"\n[[model.layer]]\ntype = \"linear\"\noutputs = 1\n";
   EXPECT_EQ(layer<lanes::Linear>(good(kTop + kSparse + model + kTraining), 0).outputs, 1U);
 }
@@ -379,7 +379,7 @@ TEST(TrainingText, HoldsATextAndItsModels) {
   EXPECT_TRUE(std::get<LogitsLayer>(transformer.model.torch->layers.back().kind).tied);
 }
 
-TEST(TrainingText, LayersOfTorchMakeANetworkForTorch) {
+TEST(TrainingText, MakesANetworkForTorchOfTorchLayers) {
   EXPECT_FALSE(good(kTop + kImages + kLayers + kTraining).model.torch.has_value());
   const Training t = good(
       kTop + kImages + replaced(kLayers, "type = \"group_norm\"\ngroups = 4", "type = \"instance_norm\"") + kTraining);
@@ -392,13 +392,13 @@ TEST(TrainingText, LayersOfTorchMakeANetworkForTorch) {
   EXPECT_EQ(good(training("kind = \"dp-cnn\"", "kind = \"alexnet\"")).model.torch.value().layers.size(), 19U);
 }
 
-TEST(TrainingErrors, BatchNormIsRefusedWithItsReplacement) {
+TEST(TrainingErrors, RefuseBatchNormAndNameItsReplacement) {
   const std::string text =
       kTop + kImages + replaced(kLayers, "type = \"group_norm\"\ngroups = 4", "type = \"batch_norm\"") + kTraining;
   expect_error(text, "mixes_examples", "batch_norm", "mixes the examples");
 }
 
-TEST(TrainingErrors, OfTextsAndNetworksForTorch) {
+TEST(TrainingErrors, CoverTextsAndNetworksForTorch) {
   const std::string model = "[model]\nkind = \"transformer\"\nwidth = 32\n";
   const auto wrong = [&](const std::string& from, const std::string& to) {
     return replaced(kTop + kSentences + model + kTraining, from, to);
@@ -425,7 +425,7 @@ TEST(TrainingText, StartsFromWeights) {
             "public.safetensors");
 }
 
-TEST(TrainingText, NoiseIsStatedOrCalibrated) {
+TEST(TrainingText, HoldsNoiseThatIsStatedOrCalibrated) {
   const TrainingPrivacy stated = good(training("target_epsilon = 2.0", "noise_multiplier = 1.1")).privacy;
   EXPECT_EQ(stated.noise_multiplier, NoiseMultiplier::of(1.1));
   EXPECT_FALSE(stated.target_epsilon.has_value());
@@ -440,7 +440,7 @@ TEST(TrainingText, NoiseIsStatedOrCalibrated) {
   EXPECT_FALSE(plain.descent.clip.has_value());
 }
 
-TEST(TrainingText, NoiseMayBeDiscrete) {
+TEST(TrainingText, HoldsDiscreteNoise) {
   const Training discrete = good(training("target_epsilon = 2.0", "noise = \"discrete\"\ntarget_epsilon = 2.0"));
   EXPECT_TRUE(discrete.descent.discrete_noise);
   EXPECT_TRUE(discrete.privacy.private_training);
@@ -450,7 +450,7 @@ TEST(TrainingText, NoiseMayBeDiscrete) {
                "conflicting_keys", "noise =", "adaptive");
 }
 
-TEST(TrainingText, CopiesOfImages) {
+TEST(TrainingText, HoldsCopiesOfImages) {
   const Augmentation how = good(and_training("copies = 4\nshift = 2\nmirror = true")).descent.augmentation;
   EXPECT_EQ(how.copies, 4U);
   EXPECT_EQ(how.shift, 2U);
@@ -464,7 +464,7 @@ TEST(TrainingText, CopiesOfImages) {
   EXPECT_EQ(good(replaced(and_training("copies = 2"), "\"dp-cnn\"", "\"alexnet\"")).descent.augmentation.copies, 2U);
 }
 
-TEST(TrainingText, TorchHasALimitOfMemory) {
+TEST(TrainingText, HoldsALimitOfMemoryForTorch) {
   const std::string alexnet = replaced(kFashion, "\"dp-cnn\"", "\"alexnet\"");
   EXPECT_EQ(good(alexnet).descent.memory_limit_mb, 1024U);
   EXPECT_EQ(good(alexnet + "memory_limit = 300\n").descent.memory_limit_mb, 300U);
@@ -476,7 +476,7 @@ TEST(TrainingText, TorchHasALimitOfMemory) {
   expect_error(and_training("device = \"cpu\""), "key_not_used", "device", "libtorch");
 }
 
-TEST(TrainingText, ATrainingMayTakeAPartOfDelta) {
+TEST(TrainingText, AllowsATrainingToTakeAPartOfDelta) {
   EXPECT_EQ(good(kFashion).privacy.target_delta, good(kFashion).privacy.delta);
   EXPECT_EQ(good(training("target_epsilon = 2.0", "target_epsilon = 2.0\ntarget_delta = 1e-6")).privacy.target_delta,
             Delta::of(1e-6));
@@ -484,7 +484,7 @@ TEST(TrainingText, ATrainingMayTakeAPartOfDelta) {
   expect_error(and_training("target_delta = 0"), "gaussian_needs_delta", "target_delta", "0");
 }
 
-TEST(TrainingText, ColumnsThatAreAlikeAreStatedOnce) {
+TEST(TrainingText, AllowsColumnsThatAreAlikeInOneSection) {
   const Training t = good(kTop +
                           replaced(kTable, "[[data.column]]",
                                    "[[data.column]]\nname = [\"p\", \"q\"]\nlower = 0\nupper = 2\n[[data.column]]") +
@@ -520,7 +520,7 @@ TEST(TrainingText, HoldsAGoal) {
   EXPECT_EQ(goal.phases, 3U);
 }
 
-TEST(TrainingErrors, OfAGoal) {
+TEST(TrainingErrors, CoverAGoal) {
   const auto plan = [](const std::string& lines) { return and_training("[plan]\n" + lines); };
   expect_error(plan("draws = 2"), "key_missing", "[plan]", "utility");
   expect_error(plan("utility = \"private\""), "unknown_value", "private", "private");
@@ -570,7 +570,7 @@ TEST(TrainingText, HoldsEveryOptimizerAndSchedule) {
   EXPECT_EQ(with("schedule = \"cosine\"").learning_rate.decay, RateDecay::kCosine);
 }
 
-TEST(TrainingText, FixedSizeBatchesAndSteps) {
+TEST(TrainingText, HoldsFixedSizeBatchesAndSteps) {
   const TrainingDescent d = good(replaced(training("epochs = 40", "steps = 1e3\nsampler = \"fixed-size\""),
                                           "delta = 1e-5", "delta = 1e-5\nadjacency = \"replace-one\""))
                                 .descent;
@@ -579,7 +579,7 @@ TEST(TrainingText, FixedSizeBatchesAndSteps) {
   EXPECT_EQ(d.epochs, 0);
 }
 
-TEST(TrainingText, WarningsDoNotStopIt) {
+TEST(TrainingText, IsReadDespiteWarnings) {
   const auto expect_warning = [](const std::string& text, const std::string& code, const std::string& where) {
     const TrainingText read = read_training(text);
     EXPECT_TRUE(read.training.has_value());
@@ -592,9 +592,9 @@ TEST(TrainingText, WarningsDoNotStopIt) {
   expect_warning(training("delta = 1e-5", "delta = 1e-3"), "delta_large", "delta = 1e-3");
 }
 
-// --- What is wrong with bad ones -----------------------------------------------------------------------------------------
+// --- What is wrong with bad files ------------------------------------------------------------------------------------
 
-TEST(TrainingErrors, AMisspeltKeyThatIsNeededIsBothUnknownAndMissing) {
+TEST(TrainingErrors, ReportAMisspeltRequiredKeyAsUnknownAndMissing) {
   const TrainingText read = read_training(training("learning_rate", "lerning_rate"));
   ASSERT_EQ(read.findings.size(), 2U) << all_of(read.findings);
   EXPECT_EQ(read.findings[0].code, "key_missing");
@@ -602,7 +602,7 @@ TEST(TrainingErrors, AMisspeltKeyThatIsNeededIsBothUnknownAndMissing) {
   EXPECT_NE(read.findings[1].remedy.find("'learning_rate'"), std::string::npos);
 }
 
-TEST(TrainingErrors, PlacesAreThoseOfValuesOrKeys) {
+TEST(TrainingErrors, PointAtValuesOrKeys) {
   const auto place = [](const std::string& text) { return read_training(text).findings.at(0).place; };
   const std::string csv = kTop + kTable + kMlp + kTraining;
   EXPECT_EQ(place(replaced(csv, "\"Male\"", "3")), (Place{26, 21})) << "of the item in a list";
@@ -616,7 +616,7 @@ std::string by_person(const std::string& keys) {
   return replaced(kTop + kTable + kMlp + kTraining, "label = \"income\"\n", keys + "label = \"income\"\n");
 }
 
-TEST(Training, PeopleAreTheUnitIfTheFileSaysSo) {
+TEST(Training, ProtectsPeopleIfTheFileSaysSo) {
   const Training training = *read_training(by_person(kByPerson)).training;
   EXPECT_EQ(training.privacy.unit, PrivacyUnit::kPerson);
   const Schema& schema = std::get<CsvTable>(training.data.format).schema;
@@ -630,7 +630,7 @@ TEST(Training, PeopleAreTheUnitIfTheFileSaysSo) {
   }
 }
 
-TEST(TrainingErrors, OfTheUnit) {
+TEST(TrainingErrors, CoverTheUnit) {
   expect_error(by_person("unit = \"person\"\nrows_per_person = 4\n"), "key_missing", "[data]", "person", "whose row");
   expect_error(by_person("unit = \"person\"\nperson = \"patient\"\n"), "key_missing", "[data]", "rows_per_person",
                "add rows_per_person");
@@ -645,7 +645,7 @@ TEST(TrainingErrors, OfTheUnit) {
   expect_error(training("classes = 10", "classes = 10\nunit = \"person\""), "key_not_used", "unit", "unit", "");
 }
 
-TEST(TrainingErrors, UnknownKeys) {
+TEST(TrainingErrors, NameUnknownKeys) {
   expect_error(and_training("leraning_rate = 1"), "unknown_key", "leraning_rate", "leraning_rate", "'learning_rate'");
   expect_error(training("[budget]\n", "[budget]\nunit = \"row\"\n"), "unknown_key", "unit", "[budget]", "there are");
   expect_error(training("split_seed = 1", "splitseed = 1"), "unknown_key", "splitseed", "splitseed", "'split_seed'");
@@ -661,7 +661,7 @@ TEST(TrainingErrors, UnknownKeys) {
   expect_error(and_training("delta = 1e-6"), "unknown_key", "delta = 1e-6", "delta", "[budget]");
 }
 
-TEST(TrainingErrors, UnknownValuesWithTheNearest) {
+TEST(TrainingErrors, NameUnknownValuesAndSuggestTheNearest) {
   expect_error(training("\"idx\"", "\"mnist\""), "unknown_value", "\"mnist\"", "mnist", "idx, csv, libsvm, text");
   expect_error(training("\"dp-cnn\"", "\"dp_cnn\""), "unknown_value", "\"dp_cnn\"", "dp_cnn", "'dp-cnn'");
   expect_error(replaced(kTop + kImages + kLayers + kTraining, "\"max_pool\"", "\"maxpool\""), "unknown_value",
@@ -680,7 +680,7 @@ TEST(TrainingErrors, UnknownValuesWithTheNearest) {
                "unlisted", "'other'");
 }
 
-TEST(TrainingErrors, WrongTypes) {
+TEST(TrainingErrors, NameWrongTypes) {
   expect_error(training("epsilon = 3.0", "epsilon = \"3\""), "wrong_type", "epsilon = \"3\"", "epsilon");
   expect_error(training("classes = 10", "classes = [\"a\", \"b\"]"), "wrong_type", "classes", "a whole number");
   expect_error(replaced(kTop + kSparse + kMlp + kTraining, "[\"-1\", \"1\"]", "2"), "wrong_type", "classes", "a list",
@@ -698,7 +698,7 @@ TEST(TrainingErrors, WrongTypes) {
                "lower of [[data.column]] number 1");
   expect_error(replaced(kTop + kImages + kLayers + kTraining, "bias = false", "bias = 0"), "wrong_type", "bias",
                "bias");
-  // A kernel of a pool has one side.
+  // The kernel of a pool has one side.
   expect_error(replaced(kTop + kImages + kLayers + kTraining, "kernel = 2", "kernel = [2, 2]"), "wrong_type",
                "kernel = [2, 2]", "kernel of [[model.layer]] number 4");
   expect_error("model = 3\n" + kTop + kImages + kTraining, "wrong_type", "model = 3", "model", "[model]");
@@ -715,7 +715,7 @@ TEST(TrainingErrors, WrongTypes) {
                "a list of something else", "[[model.layer]]");
 }
 
-TEST(TrainingErrors, NumbersOutOfRange) {
+TEST(TrainingErrors, NameNumbersOutOfRange) {
   const auto in_training = [](const std::string& line) {
     const std::string key = line.substr(0, line.find(' '));
     const std::size_t begin = kFashion.find("\n" + key + " =");
@@ -771,7 +771,7 @@ TEST(TrainingErrors, NumbersOutOfRange) {
                "dimension", "dimension");
 }
 
-TEST(TrainingErrors, WhatIsMissing) {
+TEST(TrainingErrors, NameWhatIsMissing) {
   const auto without = [](const std::string& text, const std::string& line, const std::string& code,
                           const std::string& where, const std::string& named) {
     expect_error(replaced(text, line + "\n", ""), code, where, named);
@@ -825,7 +825,7 @@ TEST(TrainingErrors, WhatIsMissing) {
                "clip_missing", "[training]", "clip_norm");
 }
 
-TEST(TrainingErrors, Contradictions) {
+TEST(TrainingErrors, NameContradictions) {
   expect_error(and_training("noise_multiplier = 1.1"), "conflicting_keys", "noise_multiplier", "target_epsilon");
   expect_error(and_training("noise = \"none\""), "conflicting_keys", "noise =", "target_epsilon");
   expect_error(replaced(and_training("noise_multiplier = 1"), "target_epsilon = 2.0", "noise = \"none\""),
@@ -866,7 +866,7 @@ TEST(TrainingErrors, Contradictions) {
                "classes", "as numbers");
 }
 
-TEST(TrainingErrors, PartsThatDoNotFit) {
+TEST(TrainingErrors, NamePartsThatDoNotFit) {
   expect_error(kTop + kSparse + kCnn + kTraining, "model_does_not_fit", "dp-cnn", "images", "mlp");
   const std::string target = replaced(replaced(kTable, "label = \"income\"", "target = \"price\"\ntarget_lower = 0"),
                                       "classes = [\"<=50K\", \">50K\"]", "target_upper = 5");
@@ -881,7 +881,7 @@ TEST(TrainingErrors, PartsThatDoNotFit) {
                "out_of_range", "count_noise_share", "half of noise_multiplier");
 }
 
-TEST(TrainingErrors, KeysThatBelongToSomethingElse) {
+TEST(TrainingErrors, NameKeysThatBelongToSomethingElse) {
   expect_error(and_training("beta1 = 0.9"), "key_not_used", "beta1", "optimizer = \"adam\" or \"adamw\"",
                "optimizer = \"adam\"");
   expect_error(and_training("alpha = 0.9"), "key_not_used", "alpha", "rmsprop");
@@ -929,7 +929,7 @@ TEST(TrainingErrors, KeysThatBelongToSomethingElse) {
   expect_error(kTop + target + kMlp + kTraining, "key_not_used", "classes", "target");
 }
 
-TEST(TrainingErrors, EveryFindingIsCollected) {
+TEST(TrainingErrors, AreAllCollected) {
   const TrainingText read = read_training(
       "name = 1\n[budget]\nepsilon = -1\ndelta = 2\n[data]\nformat = \"tar\"\ntrain = \"x\"\n[model]\nkind = "
       "\"mlp\"\nhidden = 3\n[training]\nbatch_size = 0\nepochs = 1\nsteps = 1\nclip_norm = 0\nlearning_rate = "
@@ -939,7 +939,7 @@ TEST(TrainingErrors, EveryFindingIsCollected) {
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{1, 3, 4, 6, 10, 12, 14, 15, 16, 17})) << all_of(read.findings);
 }
 
-TEST(TrainingErrors, SyntaxStopsReading) {
+TEST(TrainingErrors, StopAtSyntaxErrors) {
   expect_error(training("epochs = 40", "epochs ="), "syntax", "epochs", "TOML");
   expect_error(training("[model]", "[data]"), "syntax", "[data]\nkind", "redefine");
   expect_error(std::string(kMaxPipelineBytes + 1, '#'), "too_large", "#", "bytes");
@@ -947,7 +947,7 @@ TEST(TrainingErrors, SyntaxStopsReading) {
   EXPECT_FALSE(read_training("\xff").training.has_value());
 }
 
-// --- Any text ------------------------------------------------------------------------------------------------------------
+// --- Any text --------------------------------------------------------------------------------------------------------
 
 void expect_well_formed(const std::string& text) {
   const TrainingText read = read_training(text);

@@ -108,8 +108,9 @@ void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind
   }
   const bool some_are_frozen = keys.frozen.stated() || (keys.tuning.has() && *keys.tuning != FineTuning::kFull);
   if (some_are_frozen && !starts_from) {
-    reader.missing("key_missing", "start_from",
-                   "add start_from = \"…\", a file with weights: what is not trained must come from somewhere");
+    reader.missing(
+        "key_missing", "start_from",
+        "add start_from = \"…\", a file with weights: weights that are not trained must come from somewhere");
   }
 }
 
