@@ -9,7 +9,7 @@
 namespace noisefloor {
 namespace {
 
-// A text from which every part can be read back: each has its length before it.
+// A text from which every part can be read back, because each part has its length before it.
 class Statement {
  public:
   Statement& text(std::string_view part) {

@@ -1,8 +1,9 @@
-// What is publicly stated about a dataset: where its rows are, whose they are, what is known of them, and the budget that all
-// of its uses share. Start here: config/dataset_file.h reads it from a file, registry.h asks the ledger about it.
+// The public statement about a dataset: where its rows are, whose they are, what is known of them, and the budget that
+// all of its uses share. Start here: config/dataset_file.h reads the statement from a file, registry.h asks the ledger
+// about it.
 //
-// Guarantee:     equal statements have equal digests, and different ones different digests. Where the rows are is no part of
-//                the digest: a file that was moved is the same dataset.
+// Guarantee:     equal statements have equal digests, and different ones different digests. The place of the rows is
+//                not part of the digest: a file that was moved is the same dataset.
 // Thread safety: plain data; pure functions.
 #pragma once
 
@@ -22,7 +23,8 @@
 
 namespace noisefloor {
 
-// Where examples come from. Paths are as they stand in the file; whoever opens them resolves them against its folder.
+// The source of examples. Paths are as the file states them; whoever opens them resolves them against the folder of the
+// file.
 struct IdxFiles {
   std::string images;
   std::string labels;
@@ -39,24 +41,25 @@ struct CsvTable {
   Schema schema;
   CsvFormat format;
 };
-// Sequences of length + 1 characters, each a row: all but the first are to be predicted from those before.
+// Sequences of length + 1 characters, each a row. The model predicts every character except the first from those before
+// it.
 struct TextFormat {
   std::size_t length = 0;
-  std::optional<std::string> alphabet;  // a public file with its characters; bytes if there is none
-  std::string replacement;              // what stands for other characters; one of the alphabet
-  std::string characters = {};          // of the alphabet: whoever opens its file fills them in
+  std::optional<std::string> alphabet;  // a public file with the characters; without one, bytes are read
+  std::string replacement;              // the character of the alphabet that stands for all others
+  std::string characters = {};          // the alphabet; whoever opens its file fills this in
 };
 using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat>;
 
-// Whose the rows are: what one step to a neighbouring dataset adds, removes or exchanges.
+// Who owns the rows: what one step to a neighbouring dataset adds, removes or exchanges.
 struct DatasetUnit {
   PrivacyUnit unit = PrivacyUnit::kRow;
-  std::string person = {};            // the column that tells persons apart; for persons
-  std::uint64_t rows_per_person = 1;  // the most that a person contributes; for persons
+  std::string person = {};            // the column that tells persons apart; only for persons
+  std::uint64_t rows_per_person = 1;  // the most that a person contributes; only for persons
   friend bool operator==(const DatasetUnit&, const DatasetUnit&) = default;
 };
 
-// What all uses of a dataset may cost together.
+// The total cost that all uses of a dataset may have together.
 struct DatasetBudget {
   std::string name;  // in the ledger
   Epsilon epsilon;
@@ -70,15 +73,15 @@ struct DatasetDescription {
   DataFormat format;
   ExampleFiles files;
   DatasetUnit unit = {};
-  std::optional<std::uint64_t> rows = {};    // where their number is public
-  std::optional<DatasetBudget> budget = {};  // nothing: the data are public, and cost nothing
+  std::optional<std::uint64_t> rows = {};    // if their number is public
+  std::optional<DatasetBudget> budget = {};  // none: the data are public, and cost nothing
 
   [[nodiscard]] bool is_public() const { return !budget; }
 };
 
 [[nodiscard]] Digest digest_of(const DatasetDescription& description);
 
-// The budget of a private dataset as the ledger takes it. Requires a budget.
+// The budget of a private dataset, in the form that the ledger takes. Requires a budget.
 [[nodiscard]] BudgetTerms terms_of(const DatasetDescription& description);
 
 }  // namespace noisefloor

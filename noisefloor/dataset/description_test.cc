@@ -18,13 +18,13 @@ DatasetDescription patients() {
           .budget = DatasetBudget{"patients", Epsilon::of(3), Delta::of(1e-6)}};
 }
 
-TEST(DatasetDescription, ItsDigestStaysWhenAFileMoves) {
+TEST(DatasetDescription, KeepsItsDigestWhenAFileMoves) {
   DatasetDescription moved = patients();
   moved.files = TextFile{"elsewhere/p.csv.gz"};
   EXPECT_EQ(digest_of(moved), digest_of(patients()));
 }
 
-TEST(DatasetDescription, ItsDigestChangesWithEveryStatement) {
+TEST(DatasetDescription, ChangesItsDigestWithEveryStatement) {
   using Change = std::function<void(DatasetDescription&)>;
   const auto schema = [](DatasetDescription& d) -> Schema& { return std::get<CsvTable>(d.format).schema; };
   const std::vector<Change> changes{
@@ -66,12 +66,12 @@ TEST(DatasetDescription, ItsDigestChangesWithEveryStatement) {
     DatasetDescription changed = patients();
     change(changed);
     const Digest digest = digest_of(changed);
-    for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NE(digest, seen[i]) << seen.size() << " is as " << i;
+    for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NE(digest, seen[i]) << seen.size() << " equals " << i;
     seen.push_back(digest);
   }
 }
 
-TEST(DatasetDescription, ItsBudgetIsThatOfItsUnit) {
+TEST(DatasetDescription, StatesItsBudgetForItsUnit) {
   DatasetDescription description = patients();
   description.unit = {PrivacyUnit::kPerson, "id", 5};
   const BudgetTerms terms = terms_of(description);

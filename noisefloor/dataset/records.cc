@@ -17,7 +17,7 @@ namespace noisefloor {
 namespace {
 
 constexpr std::size_t kMaxLine = std::size_t{16} << 20;
-// Whole numbers of so many digits have the same text as the double that they are.
+// Whole numbers of up to so many digits have the same text as doubles.
 constexpr std::size_t kExactDigits = 15;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
@@ -29,13 +29,13 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// A whole number that is in its shortest form already, which most are.
+// Whether the cell is a whole number in its shortest form already, as most are.
 bool is_plain_count(std::string_view text) {
   return text.size() <= kExactDigits && (text.front() != '0' || text.size() == 1) &&
          std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// Calls `take` for each line that is not blank, without its end. Longer ones than kMaxLine come in pieces.
+// Calls `take` with each line that is not blank, without its line ending. Lines longer than kMaxLine come in pieces.
 Result<void> for_each_line(ByteSource source, const std::function<void(std::string_view)>& take) {
   Window window(std::move(source));
   std::size_t searched = 0;
@@ -65,7 +65,7 @@ Result<void> for_each_line(ByteSource source, const std::function<void(std::stri
   }
 }
 
-// Bytes of an IDX file after its header.
+// Reads the bytes of an IDX file after its header.
 class IdxBytes {
  public:
   static Result<IdxBytes> open(const std::string& path) {
@@ -197,7 +197,7 @@ std::string_view canonical_cell(std::string_view cell, std::string& room) {
   const bool may_be_number =
       is_digit(text.front()) || text.front() == '-' || text.front() == '+' || text.front() == '.';
   if (!may_be_number) return text;
-  // Longer whole numbers are names of things: as doubles, different ones could become the same.
+  // Longer whole numbers are identifiers: as doubles, different ones could become equal.
   if (text.size() > kExactDigits && std::all_of(text.begin(), text.end(), is_digit)) return text;
   const std::optional<double> number = parse_decimal(text);
   if (!number || !std::isfinite(*number)) return text;
@@ -210,7 +210,8 @@ Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& des
   const bool fits =
       std::holds_alternative<IdxFormat>(description.format) == std::holds_alternative<IdxFiles>(description.files);
   if (!fits)
-    return invalid_argument("the files of a dataset are images with labels for the format idx, and one file otherwise");
+    return invalid_argument(
+        "a dataset of the format idx has a file of images and one of labels, and any other dataset has one file");
   RowSketcher sketcher(key);
   Records records(sketcher, description.files, folder);
   NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));

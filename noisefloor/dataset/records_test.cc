@@ -57,7 +57,7 @@ TEST(CanonicalCell, LeavesTextsAndLongNumbersApart) {
   EXPECT_NE(canonical("1"), canonical("1a"));
 }
 
-TEST_F(RecordsTest, ACopyInAnotherFormHasTheSameRecords) {
+TEST_F(RecordsTest, FindsTheSameRecordsInACopyOfAnotherForm) {
   write("a.csv", "id,name,dose\n1,Ann,0.5\n2,\"Bo, Jr\",2\n3,Cy,\n");
   const RowSketch original = csv("a.csv");
   EXPECT_EQ(original.rows, 3U);
@@ -70,7 +70,7 @@ TEST_F(RecordsTest, ACopyInAnotherFormHasTheSameRecords) {
 }
 
 // Every column counts, whatever the schema reads.
-TEST_F(RecordsTest, TheSchemaDoesNotMatter) {
+TEST_F(RecordsTest, IgnoresTheSchema) {
   write("a.csv", "id,x,y\n1,2,0\n3,4,1\n");
   CsvTable narrow;
   narrow.schema.features = {NumericColumn{"x", 0, 1}};
@@ -78,7 +78,7 @@ TEST_F(RecordsTest, TheSchemaDoesNotMatter) {
   EXPECT_EQ(read(narrow, TextFile{"a.csv"}).value(), csv("a.csv"));
 }
 
-TEST_F(RecordsTest, LibsvmIsReadByExample) {
+TEST_F(RecordsTest, ReadsLibsvmByExample) {
   write("a", "+1 1:0.5 3:2\n-1 2:1\n");
   write("b", "-1 2:1.0   # the second\n\n1  1:.5 3:2.0 \r\n");
   const LibsvmOptions options;
@@ -87,7 +87,7 @@ TEST_F(RecordsTest, LibsvmIsReadByExample) {
   EXPECT_NE(read(options, TextFile{"a"}).value(), read(options, TextFile{"c"}).value());
 }
 
-TEST_F(RecordsTest, TextIsReadByLine) {
+TEST_F(RecordsTest, ReadsTextByLine) {
   write("a", "to be\nor not\n\nto be");
   write("b", "or not\r\nto be\r\nto be\r\n");
   const TextFormat format{4, std::nullopt, ""};
@@ -96,7 +96,7 @@ TEST_F(RecordsTest, TextIsReadByLine) {
   EXPECT_EQ(sketch.rows, 3U);
 }
 
-TEST_F(RecordsTest, ImagesAreReadWithTheirLabels) {
+TEST_F(RecordsTest, ReadsImagesWithTheirLabels) {
   const auto header = [](std::string bytes) { return bytes; };
   const std::string images = header({"\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16});
   const std::string labels = header({"\0\0\x08\x01\0\0\0\x02", 8});
@@ -112,7 +112,7 @@ TEST_F(RecordsTest, ImagesAreReadWithTheirLabels) {
   EXPECT_EQ(read(IdxFormat{10}, IdxFiles{"short", "l"}).error().code, ErrorCode::kInputData);
 }
 
-TEST_F(RecordsTest, AFileWithoutRecordsIsRefused) {
+TEST_F(RecordsTest, RefusesAFileWithoutRecords) {
   write("a.csv", "id,x\n");
   EXPECT_EQ(read(CsvTable{}, TextFile{"a.csv"}).error().code, ErrorCode::kInputData);
   EXPECT_EQ(read(CsvTable{}, TextFile{"none.csv"}).error().code, ErrorCode::kIo);

@@ -10,7 +10,7 @@ namespace noisefloor {
 Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description, const std::string& folder,
                                    const std::string& same_as) {
   if (!same_as.empty() && description.is_public()) {
-    return invalid_argument(fmt::format("{} is declared public: it has no budget to share with {}",
+    return invalid_argument(fmt::format("the dataset {} is declared public: it has no budget to share with {}",
                                         shown(description.name), shown(same_as)));
   }
   NF_TRY(const Secret32 key, ledger.row_key());

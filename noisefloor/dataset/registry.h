@@ -1,18 +1,18 @@
 // Datasets and their budgets, for whatever uses private rows: training, mechanisms, queries.
 //
-//   // The user decides to add a dataset, once:
+//   // When the user decides to add a dataset, once:
 //   auto added = add_dataset(*ledger, description, folder);
-//   // A job, before anything else touches the rows:
+//   // In each job, before anything else touches the rows:
 //   NF_TRY(const DatasetOutcome outcome, claim_dataset(*ledger, description, folder));
 //   NF_TRY(const DatasetGrant grant, granted(outcome));      // or look at its DatasetConflict
 //   if (!grant.budget.empty()) ledger->reserve({.budget = grant.budget, …});
 //
-// Guarantee:     a grant names the one budget that pays for the rows. Rows that the ledger knows under another name, also
-//                shuffled, compressed or with some of them exchanged, are refused (row_sketch.h and docs/formats/dataset.md
-//                say how far that goes). Two processes cannot both add the same rows: the ledger decides in one
-//                transaction.
-// Errors:        kInputData and kIo for rows that cannot be read; a conflict is no error but part of the outcome.
-// Thread safety: as Ledger.
+// Guarantee:     a grant names the one budget that pays for the rows. Rows that the ledger knows under another name are
+//                refused, also if they are shuffled or compressed or some of them are exchanged (row_sketch.h and
+//                docs/formats/dataset.md say how far that goes). Two processes cannot both add the same rows: the
+//                ledger decides in one transaction.
+// Errors:        kInputData and kIo for rows that cannot be read; a conflict is not an error but part of the outcome.
+// Thread safety: as for Ledger.
 #pragma once
 
 #include <string>
@@ -24,11 +24,13 @@
 
 namespace noisefloor {
 
-// `folder` is where the description's paths start. With `same_as` the dataset shares rows and budget of another one.
+// The description's paths are relative to `folder`. With `same_as` the dataset shares the rows and the budget of
+// another one.
 [[nodiscard]] Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description,
                                                  const std::string& folder, const std::string& same_as = {});
 
-// Which dataset and budget a use of the rows spends from. Requires that the dataset was added; the outcome says if not.
+// Finds the dataset and the budget that a use of the rows spends from. If the dataset was not added, the outcome says
+// so.
 [[nodiscard]] Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description,
                                                    const std::string& folder);
 

@@ -44,8 +44,8 @@ class RegistryTest : public ::testing::Test {
   std::unique_ptr<Ledger> ledger_;
 };
 
-// The third use is refused, under whatever name it comes.
-TEST_F(RegistryTest, UsesUnderTwoNamesShareOneBudget) {
+// The third use is refused under either name.
+TEST_F(RegistryTest, SharesOneBudgetBetweenTwoNames) {
   const DatasetDescription patients = described("patients", "patients.csv");
   const DatasetDescription copy = described("copy", "copy.csv");
   ASSERT_TRUE(granted(value_of(add_dataset(*ledger_, patients, folder_.path("")))).has_value());
@@ -58,7 +58,7 @@ TEST_F(RegistryTest, UsesUnderTwoNamesShareOneBudget) {
   expect_error(ledger_->reserve(request(claim(copy).budget, "3", pure(0.4))), ErrorCode::kBudgetExhausted, "0.2");
 }
 
-TEST_F(RegistryTest, PublicDataCostNothingAndShareNothing) {
+TEST_F(RegistryTest, ChargesNothingForPublicDataAndSharesNothingWithThem) {
   DatasetDescription description = described("open", "patients.csv");
   description.budget.reset();
   expect_error(add_dataset(*ledger_, description, folder_.path(""), "x"), ErrorCode::kInvalidArgument, "public");
