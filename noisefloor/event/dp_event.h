@@ -60,8 +60,8 @@ struct DiscreteLaplaceEvent {
   friend bool operator==(const DiscreteLaplaceEvent&, const DiscreteLaplaceEvent&) = default;
 };
 
-// Skellam noise (difference of two Poisson counts) on each of `dimension` integer coordinates. `variance` is that of
-// the noise in the sum which is released, over all contributors that can be relied on.
+// Skellam noise (difference of two Poisson counts) on each of `dimension` integer coordinates. `variance` is the
+// variance of the noise in the released sum, over all contributors that can be relied on.
 struct SkellamEvent {
   NoiseVariance variance;
   L1Sensitivity l1_sensitivity;
@@ -91,8 +91,7 @@ struct PermuteAndFlipEvent {
   friend bool operator==(const PermuteAndFlipEvent&, const PermuteAndFlipEvent&) = default;
 };
 
-// --- Bounds that come from elsewhere
-// -----------------------------------------------------------------------------------
+// --- Bounds that come from elsewhere ---------------------------------------------------------------------------------
 
 // Known to be (ε, δ)-DP, and nothing more.
 struct EpsilonDeltaEvent {
@@ -127,8 +126,7 @@ struct TreeAggregationEvent {
   friend bool operator==(const TreeAggregationEvent&, const TreeAggregationEvent&) = default;
 };
 
-// --- Combinations
-// ------------------------------------------------------------------------------------------------------
+// --- Combinations ----------------------------------------------------------------------------------------------------
 
 struct PoissonSampledEvent;          // each record takes part with the same probability, independently
 struct FixedSizeSampledEvent;        // a uniform subset of fixed size, without replacement
@@ -166,8 +164,8 @@ class DpEvent {
   std::shared_ptr<const DpEventVariant> node_;
 };
 
-// A sampled record is there or not, whatever the neighbours are: noise multipliers inside are relative to how far one
-// record's presence moves the answer (the clip norm), also under replace-one.
+// A sampled record is present or absent, whatever the neighbours are: noise multipliers inside are relative to how far
+// one record's presence moves the answer (the clip norm), also under replace-one.
 struct PoissonSampledEvent {
   SamplingRate sampling_rate;
   DpEvent event;
@@ -189,8 +187,9 @@ struct ShuffledEvent {
   friend bool operator==(const ShuffledEvent&, const ShuffledEvent&) = default;
 };
 
-// `event` is run K times, K drawn from the truncated negative binomial law with parameters η and γ (η = 1: geometric), kept
-// secret and independent of the data; only the best result is released, by a fixed order. Tuning hyper-parameters is this.
+// `event` is run K times, where K is drawn from the truncated negative binomial law with parameters η and γ (η = 1:
+// geometric), kept secret, and independent of the data; only the best result is released, by a fixed order.
+// Hyper-parameter tuning is such an event.
 struct RepeatAndSelectEvent {
   RunShape eta;
   RunGamma gamma;
@@ -252,7 +251,7 @@ template <class... Kinds>
       event.kind());
 }
 
-// The stable name of an event's kind, as it stands in JSON: "gaussian", "poisson_sampled", …
+// The stable name of an event's kind, as JSON has it: "gaussian", "poisson_sampled", …
 [[nodiscard]] std::string_view kind_name(const DpEvent& event);
 
 }  // namespace noisefloor

@@ -11,7 +11,7 @@ DpStatement row_statement(Adjacency adjacency, DpEvent event) {
   return {adjacency, PrivacyUnit::kRow, std::move(event)};
 }
 
-TEST(DpEvent, EqualityIsDeep) {
+TEST(DpEvent, ComparesDeeply) {
   const DpEvent a = PoissonSampledEvent{SamplingRate::of(0.1), gaussian(NoiseMultiplier::of(1))};
   const DpEvent b = PoissonSampledEvent{SamplingRate::of(0.1), gaussian(NoiseMultiplier::of(1))};
   const DpEvent c = PoissonSampledEvent{SamplingRate::of(0.1), gaussian(NoiseMultiplier::of(2))};
@@ -20,7 +20,7 @@ TEST(DpEvent, EqualityIsDeep) {
   EXPECT_NE(a, gaussian(NoiseMultiplier::of(1)));
 }
 
-TEST(DpEvent, ComposingKeepsAllPartsInOrder) {
+TEST(DpEvent, KeepsAllPartsInOrderWhenComposed) {
   const DpEvent one = gaussian(NoiseMultiplier::of(1));
   const DpEvent two = ExponentialEvent{Epsilon::of(2)};
   const DpStatement both =
@@ -30,7 +30,7 @@ TEST(DpEvent, ComposingKeepsAllPartsInOrder) {
   EXPECT_EQ(compose({row_statement(Adjacency::kReplaceOne, one)}).value().event, one);
 }
 
-TEST(DpEvent, StatementsAboutDifferentNeighboursDoNotCompose) {
+TEST(DpEvent, RefusesToComposeDifferentNeighbours) {
   const DpEvent event = gaussian(NoiseMultiplier::of(1));
   auto mixed = compose({row_statement(Adjacency::kAddRemove, event), row_statement(Adjacency::kReplaceOne, event)});
   ASSERT_FALSE(mixed.has_value());
@@ -41,7 +41,7 @@ TEST(DpEvent, StatementsAboutDifferentNeighboursDoNotCompose) {
   EXPECT_FALSE(compose({}).has_value());
 }
 
-TEST(DpEvent, NonPrivatePartsAreFoundAtAnyDepth) {
+TEST(DpEvent, FindsNonPrivatePartsAtAnyDepth) {
   const DpEvent leak = NonPrivateEvent{"test"};
   EXPECT_TRUE(contains<NonPrivateEvent>(leak));
   EXPECT_TRUE(contains<NonPrivateEvent>(

@@ -1,7 +1,7 @@
 // The event of DP-SGD: noise on the sum of clipped gradients over a batch, step by step. Every front end builds it
 // here, from how batches are drawn and from one meaning of the noise multiplier: σ divided by the clip norm.
 //
-// Guarantee:     the event is that of a step which draws its batch as stated and adds Gaussian noise of
+// Guarantee:     the event describes a step that draws its batch as stated and adds Gaussian noise of
 //                noise_multiplier · clip norm to each coordinate of the sum.
 //                  Poisson      each row joins by its own coin; for add-remove and replace-one neighbours. A row is
 //                               in the batch or not, under both, so that the event keeps the multiplier: the
@@ -37,7 +37,7 @@ class BatchLaw {
   [[nodiscard]] static Result<BatchLaw> poisson(Rows rows, Rows expected_batch, Adjacency adjacency);
   // Fails if the batch is larger than the data, and under add-remove.
   [[nodiscard]] static Result<BatchLaw> fixed_size(Rows rows, Rows batch, Adjacency adjacency);
-  // Either of them.
+  // Makes either kind.
   [[nodiscard]] static Result<BatchLaw> create(Draw draw, Rows rows, Rows batch, Adjacency adjacency);
 
   [[nodiscard]] Draw draw() const;
@@ -48,11 +48,12 @@ class BatchLaw {
   // exchanged for another.
   [[nodiscard]] int reach() const { return draw() == Draw::kPoisson ? 1 : 2; }
 
-  // One step, and many. noise is σ divided by the clip norm. Noise that is too small to be halved exactly (below
-  // 1e-307) gets a non-private event.
+  // The events of one step and of many. `noise` is σ divided by the clip norm. Noise that is too small to be halved
+  // exactly (below 1e-307) gets a non-private event.
   [[nodiscard]] DpEvent step(NoiseMultiplier noise) const;
   [[nodiscard]] DpEvent run(NoiseMultiplier noise, Steps steps) const;
-  // A step that adds noise in another way: `noise` is the event of a sum that neighbours move by reach() clip norms.
+  // The event of a step that adds other noise: `noise` is the event of a sum that neighbours move by reach() clip
+  // norms.
   [[nodiscard]] DpEvent step_with(DpEvent noise) const;
 
   friend bool operator==(const BatchLaw&, const BatchLaw&) = default;

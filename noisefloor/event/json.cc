@@ -14,8 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// --- One description of each kind's fields, used for writing and for reading
-// -------------------------------------------
+// --- One description of each kind's fields, used for writing and for reading -----------------------------------------
 
 // Calls visitor(name, field) for every field of an event kind, in the order of the format.
 template <class Event, class Visitor>
@@ -108,8 +107,7 @@ std::vector<DpEvent> blank_events() {
           PoissonRepeatAndSelectEvent{MeanRuns::of(1), zero}};
 }
 
-// --- Writing
-// -------------------------------------------------------------------------------------------------------------
+// --- Writing ---------------------------------------------------------------------------------------------------------
 
 Json write_event(const DpEvent& event);
 
@@ -138,12 +136,11 @@ Json write_event(const DpEvent& event) {
 // Bytes that are not UTF-8 (possible in a reason) are replaced rather than refused: writing never fails.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// --- Reading
-// -------------------------------------------------------------------------------------------------------------
+// --- Reading ---------------------------------------------------------------------------------------------------------
 
 Error bad_event(std::string_view what) { return input_data_error(fmt::format("not a valid event: {}", what)); }
 
-// Looks through a document before it is read: what is refused here would otherwise be lost silently.
+// Looks through a document before it is read, and refuses what would otherwise be lost silently.
 class StrictLook final : public nlohmann::json_sax<Json> {
  public:
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -254,7 +251,7 @@ Result<void> check_fields(const Kind& kind) {
   return success();
 }
 
-// `kind` with its fields replaced by those of `json`.
+// Returns `kind` with its fields replaced by those of `json`.
 template <class Kind>
 Result<DpEvent> read_kind(Kind kind, const Json& json, Place place) {
   const std::string_view kind_text = kind_name(DpEvent(kind));

@@ -1,9 +1,9 @@
 // Events and statements as JSON: docs/formats/event.md describes the format.
 //
-// Guarantee:  parse(to_json(x)) == x for every x within the limits whose texts are UTF-8 and whose samples are no larger
-//             than their population; of others, writing keeps what it can and reading refuses the rest. to_json is
-//             deterministic. Reading is strict: an unknown kind or field, a missing or repeated field, a number out of
-//             range or too small for a double, an unknown version, or anything after the document is an error, and
+// Guarantee:  parse(to_json(x)) == x for every x within the limits whose texts are UTF-8 and whose samples are no
+//             larger than their population; for others, writing keeps what it can and reading refuses the rest. to_json
+//             is deterministic. Reading is strict: an unknown kind or field, a missing or repeated field, a number out
+//             of range or too small for a double, an unknown version, or anything after the document is an error, and
 //             nothing is guessed.
 // Limits:     kMaxEventDepth levels and kMaxEventNodes events in one document, so that hostile input costs little.
 #pragma once

@@ -17,7 +17,7 @@ std::string error_of(std::string_view json) {
   return result.error().message;
 }
 
-RC_GTEST_PROP(EventJson, RoundTripIsLossless, ()) {
+RC_GTEST_PROP(EventJson, ReadsBackWhatItWrites, ()) {
   const DpStatement statement = testing::draw_statement();
   const std::string json = to_json(statement);
   const auto back = parse_statement(json);
@@ -26,7 +26,7 @@ RC_GTEST_PROP(EventJson, RoundTripIsLossless, ()) {
   RC_ASSERT(to_json(back.value()) == json);
 }
 
-RC_GTEST_PROP(EventJson, ChangingAByteNeverCrashesAndNeverYieldsTheSameEventByAccident, ()) {
+RC_GTEST_PROP(EventJson, NeverReadsAChangedByteAsTheSameEvent, ()) {
   const DpEvent event = testing::draw_event(3);
   std::string json = to_json(event);
   const auto at = *rc::gen::inRange<std::size_t>(0, json.size());
@@ -39,7 +39,7 @@ RC_GTEST_PROP(EventJson, ChangingAByteNeverCrashesAndNeverYieldsTheSameEventByAc
 }
 
 // The format is read by programs that were built before this one: these lines never change.
-TEST(EventJson, GoldenLines) {
+TEST(EventJson, KeepsGoldenLines) {
   EXPECT_EQ(to_json(DpEvent(GaussianEvent{NoiseMultiplier::of(1.1)})), R"({"kind":"gaussian","noise_multiplier":1.1})");
   EXPECT_EQ(to_json(DpEvent(LaplaceEvent{NoiseMultiplier::of(2)})), R"({"kind":"laplace","noise_multiplier":2.0})");
   EXPECT_EQ(
@@ -76,7 +76,7 @@ TEST(EventJson, GoldenLines) {
       R"("event":{"kind":"gaussian","noise_multiplier":1.0}}}]}})");
 }
 
-TEST(EventJson, UnknownThingsAreRefused) {
+TEST(EventJson, RefusesUnknownThings) {
   EXPECT_EQ(error_of(R"({"kind":"telepathy"})"), "not a valid event: unknown kind 'telepathy'");
   EXPECT_EQ(error_of("{\"kind\":\"\\u001b[2J\"}"), "not a valid event: unknown kind '?[2J'");
   EXPECT_EQ(error_of(R"({"kind":"gaussian","noise_multiplier":1,"extra":0})"),
@@ -88,7 +88,7 @@ TEST(EventJson, UnknownThingsAreRefused) {
             "not a valid event: noise_multiplier must be a number");
 }
 
-TEST(EventJson, NumbersOutOfRangeAreRefused) {
+TEST(EventJson, RefusesNumbersOutOfRange) {
   for (const char* bad : {"0", "-1", "1e400", "null", "true", "[]", "NaN", "Infinity", "-0.0"}) {
     EXPECT_NE(error_of(R"({"kind":"gaussian","noise_multiplier":)" + std::string(bad) + "}"), "") << bad;
   }
@@ -100,8 +100,8 @@ TEST(EventJson, NumbersOutOfRangeAreRefused) {
             "");
 }
 
-// Read as 0 it would claim a delta of 0.
-TEST(EventJson, ANumberTooSmallForADoubleIsRefused) {
+// If such a number were read as 0, it would claim a delta of 0.
+TEST(EventJson, RefusesANumberTooSmallForADouble) {
   const auto with_delta = [](const std::string& delta) {
     return error_of(R"({"kind":"epsilon_delta","epsilon":1,"delta":)" + delta + "}");
   };
@@ -112,14 +112,14 @@ TEST(EventJson, ANumberTooSmallForADoubleIsRefused) {
   EXPECT_EQ(with_delta("0.0"), "");
 }
 
-TEST(EventJson, GarbageIsRefused) {
+TEST(EventJson, RefusesGarbage) {
   for (const char* bad : {"", "{", "[]", "null", "\"gaussian\"", "{}", R"({"kind":1})", "{\"kind\":\"zero_cost\"} x",
                           "{\"kind\":\"zero_cost\",}", "// comment\n{\"kind\":\"zero_cost\"}"}) {
     EXPECT_NE(error_of(bad), "") << bad;
   }
 }
 
-TEST(EventJson, DepthIsBounded) {
+TEST(EventJson, BoundsTheDepth) {
   const auto nested = [](std::size_t levels) {
     std::string json;
     for (std::size_t i = 1; i < levels; ++i) json += R"({"kind":"composed","events":[)";
@@ -133,7 +133,7 @@ TEST(EventJson, DepthIsBounded) {
   EXPECT_NE(error_of(std::string(1'000'000, '[')), "");
 }
 
-TEST(EventJson, StatementsNameVersionAdjacencyAndUnit) {
+TEST(EventJson, NamesVersionAdjacencyAndUnitInStatements) {
   const std::string event = R"("event":{"kind":"zero_cost"}})";
   EXPECT_TRUE(
       parse_statement(R"({"noisefloor_event":1,"adjacency":"replace-one","unit":"person",)" + event).has_value());
