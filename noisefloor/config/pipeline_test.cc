@@ -212,9 +212,9 @@ bool passes(const std::string& text) {
   return true;
 }
 
-RC_GTEST_PROP(PipelineProperty, GarbageNeverPasses, (const std::string& text)) { RC_ASSERT(!passes(text)); }
+RC_GTEST_PROP(PipelineProperty, NeverPassesGarbage, (const std::string& text)) { RC_ASSERT(!passes(text)); }
 
-RC_GTEST_PROP(PipelineProperty, WordsInAnyOrderNeverPass, ()) {
+RC_GTEST_PROP(PipelineProperty, NeverPassesWordsInAnyOrder, ()) {
   const auto words = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>("[budget]", "[[run]]", "epsilon", "delta", "=", "1", "1e-6", "\n", "technique",
                                     "\"dp-sgd\"", "[", "]", "{", "}", ".", "\"", "#", ",", "nan", "steps", "run"));
@@ -223,7 +223,7 @@ RC_GTEST_PROP(PipelineProperty, WordsInAnyOrderNeverPass, ()) {
   RC_ASSERT(!passes(text));
 }
 
-RC_GTEST_PROP(PipelineProperty, MutatedTextNeverPassesSilently, ()) {
+RC_GTEST_PROP(PipelineProperty, NeverPassesMutatedTextSilently, ()) {
   // Gaussian noise under add-remove composes quickly.
   std::string text = replaced(kText, "epsilon = 0.5", "mechanism = \"gaussian\"\nnoise_multiplier = 5");
   text = replaced(text, "replace-one", "add-remove");

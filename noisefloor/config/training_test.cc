@@ -171,7 +171,7 @@ void expect_error(const std::string& text, const std::string& code, const std::s
   EXPECT_NE(finding.remedy.find(remedy), std::string::npos) << finding.remedy;
 }
 
-// One line of [training] instead of another, or in addition.
+// A training file with one line replaced, or with one line more.
 std::string training(const std::string& from, const std::string& to) { return replaced(kFashion, from, to); }
 std::string and_training(const std::string& line) { return kFashion + line + "\n"; }
 
@@ -975,12 +975,12 @@ void expect_well_formed(const std::string& text) {
   }
 }
 
-RC_GTEST_PROP(TrainingProperty, GarbageIsRefused, (const std::string& text)) {
+RC_GTEST_PROP(TrainingProperty, RefusesGarbage, (const std::string& text)) {
   expect_well_formed(text);
   RC_ASSERT(!read_training(text).training.has_value());
 }
 
-RC_GTEST_PROP(TrainingProperty, LinesGoneOrTwiceOrChanged, ()) {
+RC_GTEST_PROP(TrainingProperty, SurvivesLinesGoneOrTwiceOrChanged, ()) {
   std::string text =
       kTop + *rc::gen::element(kImages, kTable, kSparse) + *rc::gen::element(kCnn, kMlp, kLayers) + kTraining;
   for (int edits = *rc::gen::inRange(0, 4); edits > 0; --edits) {

@@ -148,7 +148,7 @@ TEST(Witness, ReadsBackAndIsSigned) {
   EXPECT_EQ(refused, static_cast<int>(text.size()) - 1);
 }
 
-RC_GTEST_PROP(CanonicalJson, NumbersAndTextsComeBack, (double value, const std::string& text)) {
+RC_GTEST_PROP(CanonicalJson, ReadsBackNumbersAndTexts, (double value, const std::string& text)) {
   std::string out;
   append_json_number(out, value);
   append_json_string(out, text);
@@ -161,7 +161,7 @@ RC_GTEST_PROP(CanonicalJson, NumbersAndTextsComeBack, (double value, const std::
   RC_ASSERT(in.done());
 }
 
-RC_GTEST_PROP(CanonicalJson, GarbageIsRefusedOrExact, (const std::string& text)) {
+RC_GTEST_PROP(CanonicalJson, RefusesGarbageUnlessExact, (const std::string& text)) {
   const Result<Entry> entry = parse_entry(text);
   RC_ASSERT(!entry.has_value());
 }
