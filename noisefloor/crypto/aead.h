@@ -1,7 +1,8 @@
 // Sealed messages: ChaCha20-Poly1305 (RFC 8439), through libsodium; and one-time tags: Poly1305 alone, through OpenSSL,
 // for long messages that need not be hidden.
 //
-// Guarantee:     what opens, or carries the right tag, was made by a holder of the key, with the same `context`.
+// Guarantee:     a message that opens, or that carries the right tag, was made by a holder of the key, with the same
+//                `context`.
 // Requires:      a key seals one message with a nonce, and makes one tag.
 // Thread safety: pure functions.
 #pragma once
@@ -14,14 +15,14 @@
 
 namespace noisefloor {
 
-// For keys that seal one message.
+// kZeroNonce is for keys that seal only one message.
 using Nonce = std::array<std::uint8_t, 12>;
 inline constexpr Nonce kZeroNonce{};
 
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::uint8_t, kTagBytes>;
 
-// The result is kTagBytes longer than the message.
+// Seals a message. The result is kTagBytes longer than the message.
 [[nodiscard]] std::vector<std::uint8_t> seal(const Secret32& key, Bytes context, Bytes message,
                                              const Nonce& nonce = kZeroNonce);
 // Writes the message, sealed.size() − kTagBytes long (checked), into `message`; false if it is not authentic.

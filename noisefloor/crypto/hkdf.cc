@@ -14,7 +14,7 @@ constexpr std::size_t kHashBytes = crypto_auth_hmacsha256_BYTES;
 class Hmac {
  public:
   explicit Hmac(Bytes key) {
-    const std::uint8_t none = 0;  // libsodium wants an address, also of nothing
+    const std::uint8_t none = 0;  // libsodium needs an address even for an empty input
     crypto_auth_hmacsha256_init(&state_, key.empty() ? &none : key.data(), key.size());
   }
   Hmac(const Hmac&) = delete;

@@ -1,4 +1,4 @@
-// HKDF with SHA-256 (RFC 5869): uniform keys from a secret that is not.
+// HKDF with SHA-256 (RFC 5869): derives uniform keys from a secret that is not uniform.
 //
 // Guarantee:     outputs for different `info` are independent uniform keys to everyone who does not know `secret`.
 // Requires:      at most 255 · 32 bytes of output (checked).

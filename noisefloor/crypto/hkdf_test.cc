@@ -23,7 +23,7 @@ std::string derived(const std::vector<std::uint8_t>& secret, const std::vector<s
 }
 
 // RFC 5869, A.1 to A.3.
-TEST(Hkdf, KnownKeys) {
+TEST(Hkdf, DerivesKnownKeys) {
   const std::vector<std::uint8_t> secret(22, 0x0b);
   EXPECT_EQ(derived(secret, counting(0, 13), counting(0xf0, 10), 42),
             "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865");
@@ -35,7 +35,7 @@ TEST(Hkdf, KnownKeys) {
             "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d9d201395faa4b61a96c8");
 }
 
-TEST(Hkdf, ShorterKeysAreTheBeginningOfLongerOnes) {
+TEST(Hkdf, BeginsLongerKeysWithShorterOnes) {
   const std::vector<std::uint8_t> secret(32, 1);
   const std::string whole = derived(secret, {}, {}, 100);
   for (std::size_t count = 0; count <= 100; ++count)

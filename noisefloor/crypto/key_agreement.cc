@@ -18,7 +18,7 @@ AgreementKey::AgreementKey(Secret32 secret) : secret_(std::move(secret)) {
 Result<Secret32> AgreementKey::agree(const AgreementPublicKey& other) const {
   Secret32 shared;
   if (crypto_scalarmult(shared.bytes().data(), secret_.bytes().data(), other.data()) != 0) {
-    return Error{ErrorCode::kProtocol, "the public key is one of small order: no secret can be agreed on with it"};
+    return Error{ErrorCode::kProtocol, "the public key has small order: no secret can be agreed on with it"};
   }
   return shared;
 }

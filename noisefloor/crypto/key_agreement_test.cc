@@ -19,7 +19,7 @@ AgreementPublicKey public_of(std::string_view hex) {
 }
 
 // RFC 7748, 6.1.
-TEST(KeyAgreement, KnownSecret) {
+TEST(KeyAgreement, AgreesOnAKnownSecret) {
   const AgreementKey alice(secret_of_hex<32>("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"));
   const AgreementKey bob(secret_of_hex<32>("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb"));
   EXPECT_EQ(to_hex(alice.public_key()), "8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a");
@@ -30,14 +30,14 @@ TEST(KeyAgreement, KnownSecret) {
 }
 
 // RFC 7748, 5.2, first vector: a scalar and a point of which not every bit counts.
-TEST(KeyAgreement, KnownMultiple) {
+TEST(KeyAgreement, ComputesAKnownMultiple) {
   const AgreementKey key(secret_of_hex<32>("a546e36bf0527c9d3b16154b82465edd62144c0ac1fc5a18506a2244ba449ac4"));
   const AgreementPublicKey point = public_of("e6db6867583030db3594c1a424b15f7c726624ec26b3353b10a903a6d0ab1c4c");
   EXPECT_EQ(to_hex(key.agree(point).value().bytes()),
             "c3da55379de9c6908e94ea4df28d084f32eccf03491c71f754b4075577a28552");
 }
 
-TEST(KeyAgreement, KeysOfSmallOrderAreRefused) {
+TEST(KeyAgreement, RefusesKeysOfSmallOrder) {
   const AgreementKey key(secret_of_hex<32>("77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"));
   EXPECT_EQ(key.agree(AgreementPublicKey{}).error().code, ErrorCode::kProtocol);
   AgreementPublicKey one{};

@@ -22,7 +22,7 @@ using internal::ExpandedKey;
 constexpr std::size_t kBlockBytes = 16;
 constexpr std::size_t kTileBytes = 16384;
 constexpr std::size_t kTileBlocks = kTileBytes / kBlockBytes;
-// As many keys are held expanded at a time.
+// This many keys are held expanded at a time.
 constexpr std::size_t kBatch = 1024;
 
 #if defined(__x86_64__)

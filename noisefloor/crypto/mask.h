@@ -31,14 +31,14 @@ struct Mask {
   bool subtract;
 };
 
-// How the cipher is run.
+// The instructions that run the cipher.
 enum class MaskPath : std::uint8_t { kPortable, kAesNi, kVaes256, kVaes512 };
 [[nodiscard]] bool is_supported(MaskPath path);
 [[nodiscard]] MaskPath best_mask_path();
 
-// accumulator ± every mask.
+// Adds every mask to the accumulator, or subtracts it.
 void apply_masks(std::span<const Mask> masks, LaneBits lanes, std::span<std::uint8_t> accumulator);
-// The same on a given path. Requires: is_supported(path) (checked).
+// Does the same on a given path. Requires: is_supported(path) (checked).
 void apply_masks(std::span<const Mask> masks, LaneBits lanes, std::span<std::uint8_t> accumulator, MaskPath path);
 
 }  // namespace noisefloor

@@ -15,7 +15,7 @@ struct alignas(16) ExpandedKey {
 
 struct Keystream {
   const std::uint8_t* seed;  // kMaskSeedBytes of them
-  const ExpandedKey* key;    // what `expand` made of it
+  const ExpandedKey* key;    // the key that `expand` made from the seed
   std::uint32_t first_block;
 };
 

@@ -21,7 +21,7 @@ constexpr std::size_t kPieceBlocks = 256;
 
 template <class Lane, bool Subtract>
 void add(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks) {
-  // One context a thread. It is reset after use, so that no key outlives the call.
+  // One context for each thread. It is reset after use, so that no key outlives the call.
   thread_local const std::unique_ptr<EVP_CIPHER_CTX, FreeCipher> context(EVP_CIPHER_CTX_new());
   static const EVP_CIPHER* const cipher = EVP_CIPHER_fetch(nullptr, "AES-128-CTR", nullptr);
   NF_CHECK(context != nullptr && cipher != nullptr, "OpenSSL offers no AES-128-CTR");
@@ -55,7 +55,7 @@ void add(const Keystream& stream, std::uint8_t* accumulator, std::size_t blocks)
 }  // namespace
 
 const MaskKernels mask_kernels_portable = {
-    [](const std::uint8_t* /*key*/, ExpandedKey& /*into*/) {},  // OpenSSL does
+    [](const std::uint8_t* /*key*/, ExpandedKey& /*into*/) {},  // OpenSSL expands the key
     {{{add<std::uint16_t, false>, add<std::uint32_t, false>, add<std::uint64_t, false>},
       {add<std::uint16_t, true>, add<std::uint32_t, true>, add<std::uint64_t, true>}}}};
 

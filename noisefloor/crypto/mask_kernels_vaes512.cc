@@ -6,7 +6,7 @@ namespace {
 struct Isa {
   using V = __m512i;
   static constexpr int kBlocks = 4;
-  // The masked form: GCC 12 warns of the plain one's undefined operand.
+  // The masked form, because GCC 12 warns of the undefined operand of the plain one.
   static V broadcast(__m128i block) { return _mm512_maskz_broadcast_i32x4(0xffff, block); }
   static V first_counters(__m128i block) {
     return _mm512_add_epi32(broadcast(block), _mm512_set_epi32(3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0));

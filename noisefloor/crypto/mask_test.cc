@@ -33,7 +33,7 @@ std::string keystream(MaskPath path, std::string_view key, std::string_view nonc
   return to_hex(out);
 }
 
-TEST(Mask, KnownBlocks) {
+TEST(Mask, GivesKnownBlocks) {
   for (const MaskPath path : paths()) {
     // SP 800-38A, F.5.1: the four output blocks.
     EXPECT_EQ(keystream(path, "2b7e151628aed2a6abf7158809cf4f3c", "f0f1f2f3f4f5f6f7f8f9fafb", 0xfcfdfeff, 4),
@@ -55,7 +55,7 @@ std::vector<Mask> some_masks(std::size_t count) {
   return masks;
 }
 
-// What apply_masks should give, lane by lane, from whole keystreams of OpenSSL.
+// The expected result of apply_masks, lane by lane, from whole keystreams of OpenSSL.
 template <class Lane>
 std::vector<std::uint8_t> expected(const std::vector<Mask>& masks, std::vector<std::uint8_t> accumulator) {
   const std::size_t blocks = (accumulator.size() + 15) / 16;
@@ -75,8 +75,8 @@ std::vector<std::uint8_t> expected(const std::vector<Mask>& masks, std::vector<s
   return accumulator;
 }
 
-// Every path, at sizes around blocks, steps and tiles.
-TEST(Mask, AllPathsAreTheSameBits) {
+// Checks every path, at sizes around blocks, steps and tiles.
+TEST(Mask, GivesTheSameBitsOnAllPaths) {
   for (const std::size_t count : {1U, 2U, 5U, 33U}) {
     const std::vector<Mask> masks = some_masks(count);
     for (const std::size_t size :
@@ -100,14 +100,14 @@ TEST(Mask, AllPathsAreTheSameBits) {
   }
 }
 
-TEST(Mask, MoreMasksThanOneBatch) {
+TEST(Mask, AppliesMoreMasksThanOneBatch) {
   const std::vector<Mask> masks = some_masks(2500);
   std::vector<std::uint8_t> got(200);
   apply_masks(masks, LaneBits::k32, got);
   EXPECT_EQ(got, expected<std::uint32_t>(masks, std::vector<std::uint8_t>(200)));
 }
 
-TEST(Mask, PairsCancel) {
+TEST(Mask, CancelsInPairs) {
   std::vector<Mask> masks = some_masks(2);
   masks[1].seed = masks[0].seed.clone();
   masks[1].subtract = !masks[0].subtract;
@@ -120,7 +120,7 @@ TEST(Mask, PairsCancel) {
   }
 }
 
-TEST(Mask, OddSizesOfTheSmallestLane) {
+TEST(Mask, TakesOddSizesOfTheSmallestLane) {
   const std::vector<Mask> masks = some_masks(3);
   std::vector<std::uint8_t> whole(100);
   apply_masks(masks, LaneBits::k16, whole);

@@ -17,7 +17,7 @@ constexpr std::size_t kPartBytes = 7;
 
 using Parts = std::array<std::uint64_t, kShareParts>;
 
-// Without branches: operands are secret.
+// Works without branches, because the operands are secret.
 std::uint64_t reduced_once(std::uint64_t x) {
   const std::uint64_t less = x - kPrime;
   const std::uint64_t borrowed = 0 - (less >> 63);
@@ -53,7 +53,7 @@ void wipe_words(std::span<std::uint64_t> words) {
   wipe({reinterpret_cast<std::uint8_t*>(words.data()), words.size_bytes()});
 }
 
-// Coefficients below the prime, uniform: 61 bits, drawn again in the case of 2^-61.
+// Draws uniform coefficients below the prime: 61 bits, drawn again if they are the prime (probability 2^-61).
 void fill_uniform(std::span<std::uint64_t> out, const FillUniform& uniform) {
   uniform({reinterpret_cast<std::uint8_t*>(out.data()), out.size_bytes()});
   for (std::uint64_t& x : out) {
@@ -92,7 +92,7 @@ Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32
                                              std::span<const std::uint32_t> points, const FillUniform& uniform) {
   if (threshold < 1 || threshold > points.size()) {
     return invalid_argument(
-        fmt::format("a secret cannot be shared among {} with threshold {}", points.size(), threshold));
+        fmt::format("a secret cannot be shared among {} holders with threshold {}", points.size(), threshold));
   }
   if (!are_points({points.begin(), points.end()})) {
     return invalid_argument(fmt::format("points of shares must be distinct and from 1 to {}", kMaxPoint));
@@ -122,13 +122,13 @@ Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t
   const auto refused = [](std::string_view why) {
     return Error{ErrorCode::kProtocol, fmt::format("the shares give no secret: {}", why)};
   };
-  if (threshold < 1 || shares.size() != threshold) return refused("as many are needed as the threshold says");
+  if (threshold < 1 || shares.size() != threshold) return refused("exactly as many as the threshold are needed");
   std::vector<std::uint32_t> points;
   for (const HeldShare& share : shares) {
     points.push_back(share.point);
     if (!is_share(share.bytes)) return refused("a value is out of range");
   }
-  if (!are_points(std::move(points))) return refused("points are out of range or the same");
+  if (!are_points(std::move(points))) return refused("points are out of range or not distinct");
   // Lagrange at 0: the weight of point x is the product over the others y of y/(y − x).
   Parts sums{};
   for (const HeldShare& share : shares) {
@@ -153,7 +153,7 @@ Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t
   std::copy_n(padded.begin(), secret.bytes().size(), secret.bytes().begin());
   wipe(padded);
   wipe_words(sums);
-  if (beyond != 0) return refused("what they give is too long");
+  if (beyond != 0) return refused("their result is too long");
   return secret;
 }
 

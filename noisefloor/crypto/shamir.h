@@ -42,8 +42,8 @@ using FillUniform = std::function<void(std::span<std::uint8_t>)>;
                                                            std::span<const std::uint32_t> points,
                                                            const FillUniform& uniform);
 
-// Refused unless there are exactly `threshold` shares, at distinct points, of the right form, and what
-// they give is 32 bytes.
+// Returns the secret. Refused unless there are exactly `threshold` shares, at distinct points, of the right form, and
+// they give 32 bytes.
 [[nodiscard]] Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t threshold);
 
 // Whether the bytes have the form of a share.

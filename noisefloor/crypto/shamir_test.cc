@@ -11,7 +11,7 @@
 namespace noisefloor {
 namespace {
 
-// Bytes that look uniform and repeat: a tag of a counter.
+// Makes bytes that look uniform and are repeatable: tags of a counter.
 FillUniform replay(std::uint64_t seed) {
   return [seed, counter = std::uint64_t{0}](std::span<std::uint8_t> out) mutable {
     for (std::uint8_t& byte : out) {
@@ -42,7 +42,7 @@ std::vector<HeldShare> held(const std::vector<ShareBytes>& shares, const std::ve
   return result;
 }
 
-TEST(Shamir, EveryThresholdOfSharesGivesTheSecretBack) {
+TEST(Shamir, GivesTheSecretBackFromAnyThresholdOfShares) {
   for (const auto& [threshold, points] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
            {1, 1}, {1, 5}, {2, 3}, {3, 5}, {5, 5}, {31, 66}, {124, 194}}) {
     const Secret32 secret = some_secret(threshold);
@@ -57,7 +57,7 @@ TEST(Shamir, EveryThresholdOfSharesGivesTheSecretBack) {
   }
 }
 
-TEST(Shamir, ExtremeSecretsComeBack) {
+TEST(Shamir, GivesExtremeSecretsBack) {
   for (const std::uint8_t fill : {std::uint8_t{0}, std::uint8_t{0xff}}) {
     Secret32 secret;
     std::fill(secret.bytes().begin(), secret.bytes().end(), fill);
@@ -67,8 +67,8 @@ TEST(Shamir, ExtremeSecretsComeBack) {
   }
 }
 
-// Written out by hand: with threshold 2 and the coefficient 5, the share at x is part + 5x.
-TEST(Shamir, SharesAreValuesOfThePolynomial) {
+// Computed by hand: with threshold 2 and the coefficient 5, the share at x is part + 5x.
+TEST(Shamir, SharesValuesOfThePolynomial) {
   Secret32 secret;
   secret.bytes()[0] = 3;
   const FillUniform fives = [](std::span<std::uint8_t> out) {
@@ -79,7 +79,7 @@ TEST(Shamir, SharesAreValuesOfThePolynomial) {
   EXPECT_EQ(to_hex(shares[1].bytes()).substr(0, 32), "0d000000000000000a00000000000000");
 }
 
-TEST(Shamir, TooFewSharesGiveNothing) {
+TEST(Shamir, GivesNothingFromTooFewShares) {
   const auto shares = share_secret(some_secret(1), 3, first_points(5), replay(2)).value();
   EXPECT_FALSE(recover_secret(held(shares, {1, 2}), 3).has_value());
   // A wrong threshold gives something else than the secret, or nothing.
@@ -87,7 +87,7 @@ TEST(Shamir, TooFewSharesGiveNothing) {
   EXPECT_TRUE(!wrong.has_value() || !equal_in_constant_time(wrong.value().bytes(), some_secret(1).bytes()));
 }
 
-TEST(Shamir, WrongSharesAreRefusedOrGiveAnotherSecret) {
+TEST(Shamir, RefusesWrongSharesOrGivesAnotherSecret) {
   const Secret32 secret = some_secret(3);
   const auto shares = share_secret(secret, 3, first_points(5), replay(4)).value();
   EXPECT_FALSE(recover_secret(held(shares, {1, 2, 2}), 3).has_value());
@@ -97,7 +97,7 @@ TEST(Shamir, WrongSharesAreRefusedOrGiveAnotherSecret) {
   EXPECT_FALSE(recover_secret(bad, 3).has_value());
   bad[0].point = kMaxPoint + 1;
   EXPECT_FALSE(recover_secret(bad, 3).has_value());
-  bad[0].point = 4;  // that of another
+  bad[0].point = 4;  // the point of another share
   const auto moved = recover_secret(bad, 3);
   EXPECT_TRUE(!moved.has_value() || !equal_in_constant_time(moved.value().bytes(), secret.bytes()));
   for (std::size_t i = 0; i < kShareBytes; ++i) {
@@ -110,7 +110,7 @@ TEST(Shamir, WrongSharesAreRefusedOrGiveAnotherSecret) {
   }
 }
 
-TEST(Shamir, FormOfShares) {
+TEST(Shamir, ChecksTheFormOfShares) {
   ShareBytes share;
   EXPECT_TRUE(is_share(share.bytes()));
   EXPECT_FALSE(is_share(share.bytes().first<kShareBytes - 1>()));
@@ -123,7 +123,7 @@ TEST(Shamir, FormOfShares) {
   }
 }
 
-TEST(Shamir, LimitsAreChecked) {
+TEST(Shamir, ChecksItsLimits) {
   const Secret32 secret = some_secret(5);
   for (const auto& [threshold, points] : std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>{
            {0, {1}}, {2, {1}}, {1, {}}, {1, {0}}, {1, {kMaxPoint + 1}}, {2, {3, 4, 3}}}) {
@@ -131,7 +131,7 @@ TEST(Shamir, LimitsAreChecked) {
   }
 }
 
-TEST(Shamir, AnyDistinctPointsWork) {
+TEST(Shamir, WorksWithAnyDistinctPoints) {
   const Secret32 secret = some_secret(6);
   const std::vector<std::uint32_t> points = {kMaxPoint, 17, 1, 4096};
   const auto shares = share_secret(secret, 3, points, replay(1)).value();

@@ -1,7 +1,7 @@
 // SipHash-2-4 with 128 bits (Aumasson, Bernstein 2012), through libsodium: a fast keyed hash for many short texts.
 //
-// Guarantee:     to everyone who does not know the key, the hashes of different texts look uniform and independent. Two texts
-//                that were chosen without the key collide with probability 2⁻¹²⁸.
+// Guarantee:     to everyone who does not know the key, the hashes of different texts look uniform and independent. Two
+//                texts that were chosen without the key collide with probability 2⁻¹²⁸.
 // Not promised:  resistance against collisions to someone who knows the key.
 // Thread safety: pure functions.
 #pragma once

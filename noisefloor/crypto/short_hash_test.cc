@@ -10,7 +10,7 @@ namespace noisefloor {
 namespace {
 
 // The first vectors of the authors' reference implementation: key 00 01 … 0f, texts of 0 and 1 byte.
-TEST(ShortHash, IsThatOfTheReferenceImplementation) {
+TEST(ShortHash, MatchesTheReferenceImplementation) {
   ShortKey key;
   for (std::size_t i = 0; i < key.bytes().size(); ++i) key.bytes()[i] = static_cast<std::uint8_t>(i);
   EXPECT_EQ(to_hex(short_hash(key, "")), "a3817f04ba25a8e66df67214c7550293");

@@ -23,7 +23,7 @@ constexpr std::size_t kSeedBytes = crypto_sign_SEEDBYTES;
 
 const unsigned char* data_of(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
-// A file that is closed when it goes.
+// A file that is closed when this object is destroyed.
 class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
@@ -89,7 +89,8 @@ Result<SigningKey> SigningKey::load(const std::string& path) {
   std::string_view line(text.data(), static_cast<std::size_t>(got));
   if (!line.empty() && line.back() == '\n') line.remove_suffix(1);
   std::array<std::uint8_t, kSeedBytes> seed{};
-  Result<SigningKey> key = io_error(fmt::format("the key file {} is not one of 64 hexadecimal digits", shown(path)));
+  Result<SigningKey> key =
+      io_error(fmt::format("the key file {} does not hold 64 hexadecimal digits: restore it from a copy", shown(path)));
   if (from_hex(line, seed)) key = from_seed(seed);
   sodium_memzero(text.data(), text.size());
   sodium_memzero(seed.data(), seed.size());
@@ -99,7 +100,7 @@ Result<SigningKey> SigningKey::load(const std::string& path) {
 Result<void> SigningKey::save(const std::string& path) const {
   const File file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (file.get() < 0) return file_error("written", path);
-  std::string line = to_hex(std::span(secret_->bytes).first(kSeedBytes)) + "\n";  // the seed stands first
+  std::string line = to_hex(std::span(secret_->bytes).first(kSeedBytes)) + "\n";  // the seed comes first
   const ssize_t put = ::write(file.get(), line.data(), line.size());
   const bool written = put == static_cast<ssize_t>(line.size()) && ::fsync(file.get()) == 0;
   sodium_memzero(line.data(), line.size());

@@ -1,9 +1,9 @@
 // Ed25519 signatures (RFC 8032), through libsodium.
 //
-// Guarantee:     a signature that verifies was made by someone who holds the key. Private keys are wiped when they go and
-//                kept out of swap where the system allows it; no message ever carries one.
-// Key files:     one line of 64 hexadecimal digits (the seed), readable by its owner only. A file that others can read is
-//                refused.
+// Guarantee:     a signature that verifies was made by someone who holds the key. Private keys are wiped when they are
+//                destroyed and kept out of swap where the system allows it; no message ever contains one.
+// Key files:     one line of 64 hexadecimal digits (the seed), readable by its owner only. A file that others can read
+//                is refused.
 // Thread safety: const members may be called from several threads.
 #pragma once
 
@@ -34,13 +34,13 @@ class SigningKey {
   SigningKey& operator=(SigningKey&& other) noexcept;
   ~SigningKey();
 
-  // Writes a new file, durably. Refused if there is one.
+  // Writes a new file, durably. Refused if the file exists.
   [[nodiscard]] Result<void> save(const std::string& path) const;
 
   [[nodiscard]] Signature sign(std::string_view message) const;
   [[nodiscard]] PublicKey public_key() const;
-  // A secret key for another use. Keys for different purposes are independent of each other and of all signatures, to
-  // everyone who does not hold this key.
+  // Derives a secret key for another use. Keys for different purposes are independent of each other and of all
+  // signatures, to everyone who does not hold this key.
   [[nodiscard]] noisefloor::Secret32 derive(std::string_view purpose) const;
 
  private:

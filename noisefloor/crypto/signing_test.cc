@@ -20,7 +20,7 @@ std::array<std::uint8_t, N> bytes(std::string_view hex) {
 }
 
 // RFC 8032, 7.1, TEST 2.
-TEST(Signing, KnownSignature) {
+TEST(Signing, GivesAKnownSignature) {
   const SigningKey key =
       SigningKey::from_seed(bytes<32>("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb"));
   EXPECT_EQ(to_hex(key.public_key()), "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
@@ -29,7 +29,7 @@ TEST(Signing, KnownSignature) {
             "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00");
 }
 
-TEST(Signing, AnyChangeIsFound) {
+TEST(Signing, FindsAnyChange) {
   const SigningKey key = SigningKey::generate();
   const PublicKey holder = key.public_key();
   const Signature signature = key.sign("twelve bytes");
@@ -43,7 +43,7 @@ TEST(Signing, AnyChangeIsFound) {
   }
 }
 
-TEST(Signing, KeyFilesComeBack) {
+TEST(Signing, ReadsBackKeyFiles) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("a.key");
   const SigningKey key = SigningKey::generate();
@@ -52,12 +52,12 @@ TEST(Signing, KeyFilesComeBack) {
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0600U);
   EXPECT_EQ(SigningKey::load(path).value().public_key(), key.public_key());
-  // Never over another key.
+  // A key never overwrites another.
   EXPECT_EQ(SigningKey::generate().save(path).error().code, ErrorCode::kIo);
   EXPECT_EQ(SigningKey::load(path).value().public_key(), key.public_key());
 }
 
-TEST(Signing, BadKeyFilesAreRefused) {
+TEST(Signing, RefusesBadKeyFiles) {
   const testing::TemporaryFolder folder;
   EXPECT_EQ(SigningKey::load(folder.path("none.key")).error().code, ErrorCode::kIo);
   for (const char* content : {"", "xyz", "00", "\n"}) {
@@ -74,13 +74,13 @@ TEST(Signing, BadKeyFilesAreRefused) {
   EXPECT_NE(read.error().message.find("chmod 600"), std::string::npos);
 }
 
-// The value is by Python's hmac: a ledger must find the rows again that an earlier version has seen.
-TEST(Signing, DerivedKeysStayWhatTheyWere) {
+// Python's hmac computed the value. A ledger must recognise rows that an earlier version has seen.
+TEST(Signing, KeepsTheDerivedKeysOfEarlierVersions) {
   const SigningKey key = SigningKey::from_seed({1, 2, 3});
   EXPECT_EQ(to_hex(key.derive("rows").bytes()), "fe0bd6a7c56c092017ef56d6a2cbb127eac0efbc445bfa817b4297b8c8ff7c05");
 }
 
-TEST(Signing, DerivedKeysDifferByPurposeAndByKey) {
+TEST(Signing, DerivesDifferentKeysByPurposeAndByKey) {
   const SigningKey key = SigningKey::from_seed({1, 2, 3});
   const SigningKey other = SigningKey::from_seed({1, 2, 4});
   EXPECT_NE(to_hex(key.derive("rows").bytes()), to_hex(key.derive("sketches").bytes()));
