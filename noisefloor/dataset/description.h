@@ -51,7 +51,7 @@ struct TextFormat {
 };
 using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat>;
 
-// Who owns the rows: what one step to a neighbouring dataset adds, removes or exchanges.
+// The protected unit: what one step to a neighbouring dataset adds, removes or exchanges.
 struct DatasetUnit {
   PrivacyUnit unit = PrivacyUnit::kRow;
   std::string person = {};            // the column that tells persons apart; only for persons
