@@ -15,7 +15,7 @@ double factor_for(const FlatClip& clip, double norm) {
 }
 double factor_for(const AutomaticClip& clip, double norm) { return clip.norm.value() / (norm + clip.gamma); }
 
-// The factor of a norm whose square is known to a float's precision; 0 if it is no finite number.
+// The factor for a norm whose square is known to a float's precision; 0 if the norm is not finite.
 template <class Clip>
 float safe_factor(const Clip& clip, double squared_norm) {
   if (!std::isfinite(squared_norm) || squared_norm < 0) return 0.0F;
@@ -60,7 +60,7 @@ std::size_t ClipRule::fill(std::span<const Number> squared_norms, std::size_t gr
       NF_CHECK(by_group->norms.size() == groups, "a clip norm for each layer");
       for (std::size_t g = 0; g < groups; ++g) {
         const auto squared = static_cast<double>(squared_norms[g * examples + e]);
-        // One group that is not finite silences the whole example.
+        // If one group is not finite, the whole example gets factor 0.
         factors[g * examples + e] =
             std::isfinite(total) ? safe_factor(FlatClip{by_group->norms[g]}, squared) : Number{0};
         small = small && squared <= by_group->norms[g].value() * by_group->norms[g].value();

@@ -1,8 +1,8 @@
 // How the gradient of one example is bounded before it enters a sum.
 //
 // Guarantee:     one example's contribution, factor(group) · its gradient in each group, has an L2 norm of at most
-//                sensitivity(), as far as its squared norm is right to a relative kNormMargin. An example whose norm is not a
-//                number or infinite gets factor 0: what it holds never stops the run, and is never heard.
+//                sensitivity(), as far as its squared norm is right to a relative kNormMargin. An example whose norm is
+//                NaN or infinite gets factor 0: it adds nothing to the sum and never stops the run.
 // Thread safety: immutable.
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace noisefloor {
 
-// Norms are sums of squares of floats, wrong by a few times 10^-6; factors are made smaller by more than that.
+// Norms are sums of squares of floats, with an error of a few times 10^-6; factors are made smaller by more than that.
 inline constexpr double kNormMargin = 0x1p-13;
 
 // min(1, C/‖g‖) for the whole gradient.
 struct FlatClip {
   ClipNorm norm;
 };
-// The same for each group of parameters (layer) by itself. Sensitivity: √Σ C².
+// The same for each group of parameters (layer) separately. Sensitivity: √Σ C².
 struct GroupClip {
   std::vector<ClipNorm> norms;
 };
@@ -46,7 +46,8 @@ class ClipRule {
   [[nodiscard]] const Kind& kind() const { return kind_; }
 
   // factors[group · examples + e] from squared_norms[group · examples + e]; `examples` = squared_norms.size() / groups.
-  // Returns how many of the first `counted` examples have a norm of at most the clip norm (for GroupClip: in all groups).
+  // Returns how many of the first `counted` examples have a norm of at most the clip norm (for GroupClip: in all
+  // groups).
   // Requires: as many groups as a GroupClip has (checked).
   std::size_t factors(std::span<const float> squared_norms, std::size_t groups, std::size_t counted,
                       std::span<float> factors) const;

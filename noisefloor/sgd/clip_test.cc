@@ -12,7 +12,7 @@ namespace {
 
 ClipRule rule(ClipRule::Kind kind) { return ClipRule::create(std::move(kind)).value(); }
 
-TEST(Clip, FlatLeavesShortGradientsAndShortensLongOnes) {
+TEST(Clip, LeavesShortGradientsAndShortensLongOnes) {
   const ClipRule flat = rule(FlatClip{ClipNorm::of(2.0)});
   const std::vector<float> squared{1.0F, 0.0F, 9.0F, 3.0F, 16.0F, 0.0F};  // two groups, three examples
   std::vector<float> factors(6);
@@ -24,7 +24,7 @@ TEST(Clip, FlatLeavesShortGradientsAndShortensLongOnes) {
   EXPECT_EQ(flat.sensitivity().value(), 2.0);
 }
 
-TEST(Clip, GroupsAreClippedApart) {
+TEST(Clip, ClipsEachGroupSeparately) {
   const ClipRule groups = rule(GroupClip{{ClipNorm::of(3.0), ClipNorm::of(4.0)}});
   const std::vector<float> squared{1.0F, 36.0F, 64.0F, 1.0F};
   std::vector<float> factors(4);
@@ -37,7 +37,7 @@ TEST(Clip, GroupsAreClippedApart) {
   EXPECT_NEAR(groups.sensitivity().value(), 5.0, 1e-12);
 }
 
-TEST(Clip, AutomaticBringsAllToOneLength) {
+TEST(Clip, BringsAllToOneLengthIfAutomatic) {
   const ClipRule automatic = rule(AutomaticClip{ClipNorm::of(1.0), 0.01});
   const std::vector<float> squared{1e-4F, 1.0F, 1e6F};
   std::vector<float> factors(3);
@@ -47,9 +47,9 @@ TEST(Clip, AutomaticBringsAllToOneLength) {
   EXPECT_NEAR(factors[2] * 1000.0F, 1.0, 2e-4);
 }
 
-// The clipped norm may not exceed the bound although the squared norm is a rounded float sum. A factor C/‖g‖ without a margin
-// fails this for about half of the norms.
-TEST(Clip, RoundedNormsDoNotBreakTheBound) {
+// The clipped norm must not exceed the bound although the squared norm is a rounded float sum. A factor C/‖g‖ without a
+// margin fails this for about half of the norms.
+TEST(Clip, KeepsTheBoundDespiteRoundedNorms) {
   for (const ClipRule::Kind& kind :
        {ClipRule::Kind(FlatClip{ClipNorm::of(1.0)}), ClipRule::Kind(GroupClip{{ClipNorm::of(1.0)}}),
         ClipRule::Kind(AutomaticClip{ClipNorm::of(1.0), 1e-30})}) {
@@ -65,7 +65,7 @@ TEST(Clip, RoundedNormsDoNotBreakTheBound) {
   }
 }
 
-TEST(Clip, WhatIsNotFiniteIsSilenced) {
+TEST(Clip, SilencesGradientsThatAreNotFinite) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const ClipRule::Kind& kind :
@@ -78,7 +78,7 @@ TEST(Clip, WhatIsNotFiniteIsSilenced) {
   }
 }
 
-TEST(Clip, BadRulesAreRefused) {
+TEST(Clip, RefusesBadRules) {
   testing::expect_invalid(ClipRule::create(GroupClip{}).error(), "clip norm for each layer");
   testing::expect_invalid(ClipRule::create(AutomaticClip{ClipNorm::of(1.0), 0}).error(), "gamma");
   testing::expect_invalid(ClipRule::create(AutomaticClip{ClipNorm::of(1.0), std::nan("")}).error(), "gamma");

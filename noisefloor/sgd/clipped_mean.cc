@@ -7,7 +7,7 @@
 namespace noisefloor::internal {
 namespace {
 
-// In several sums side by side, which need not wait for each other.
+// Adds in several sums side by side, which need not wait for each other.
 double sum_of_squares(std::span<const float> values) {
   std::array<double, 8> sums{};
   std::size_t i = 0;
@@ -23,7 +23,7 @@ double sum_of_squares(std::span<const float> values) {
 }
 
 struct Scales {
-  std::vector<float> of_group;  // that the total is multiplied by
+  std::vector<float> of_group;  // factors for the total, one for each group
   bool within = false;
 };
 
@@ -50,7 +50,7 @@ bool add_clipped_mean(std::span<const float> total, std::size_t rows, const Para
   const Scales scales = scales_for(total, rows, groups, rule);
   for (const ParameterStretch& stretch : groups.stretches) {
     const float scale = scales.of_group[stretch.group];
-    if (scale == 0.0F) continue;  // a product with 0 would keep what is not a number
+    if (scale == 0.0F) continue;  // a product with 0 would keep NaN
     for (std::size_t i = stretch.first; i < stretch.first + stretch.count; ++i) sum[i] += scale * total[i];
   }
   return scales.within;

@@ -1,8 +1,8 @@
-// A person's gradient on its way into a sum: the mean over the person's rows, clipped once (people.h).
+// Adds a person's gradient to a sum: the mean over the person's rows, clipped once (people.h).
 //
-// Guarantee:     what is added has an L2 norm of at most the rule's sensitivity, as clip.h says: norms are those of the very
-//                numbers that are added, so that rows whose gradients nearly cancel each other cannot hide behind rounding. A
-//                gradient that is not finite adds exactly nothing.
+// Guarantee:     the vector that is added has an L2 norm of at most the rule's sensitivity, as clip.h says. Norms are
+//                computed from the very numbers that are added, so that rows whose gradients nearly cancel each other
+//                cannot hide behind rounding. A gradient that is not finite adds exactly nothing.
 // Thread safety: pure functions.
 //
 // Internal to gradient sources.
@@ -31,12 +31,14 @@ struct ParameterGroups {
   std::size_t groups = 0;
 };
 
-// sum += factor · total / rows, with the factors that the rule has for the mean total / rows (1 without a rule); `total` is the
-// sum of the gradients of `rows` rows. Returns whether the mean's norm is within the rule's bound (false without a rule).
+// Adds factor · total / rows to `sum`, with the factors that the rule gives for the mean total / rows (1 without a
+// rule). `total` is the sum of the gradients of `rows` rows. Returns whether the mean's norm is within the rule's bound
+// (false without a rule).
 bool add_clipped_mean(std::span<const float> total, std::size_t rows, const ParameterGroups& groups,
                       const ClipRule* rule, std::span<float> sum);
 
-// The same in whole steps of a grid: rounded once, and left out if it is longer than the grid's bound then. Overwrites `total`.
+// The same in whole steps of a grid: the mean is rounded once, and left out if it is then longer than the grid's bound.
+// Overwrites `total`.
 void add_clipped_mean(std::span<float> total, std::size_t rows, const ParameterGroups& groups, const ClipRule& rule,
                       const GradientGrid& grid, std::span<std::int64_t> sum);
 

@@ -12,7 +12,7 @@ const ParameterGroups kTwoGroups{{{0, 2, 0}, {2, 1, 1}, {3, 1, 0}}, 2};
 
 ClipRule rule(ClipRule::Kind kind) { return ClipRule::create(std::move(kind)).value(); }
 
-TEST(ClippedMean, TheMeanIsClippedAndNotTheSum) {
+TEST(ClippedMean, ClipsTheMeanAndNotTheSum) {
   const std::vector<float> total{4, 0, 0, 3};  // norm 5; over 4 rows 1.25
   std::vector<float> sum(4);
   const ClipRule wide = rule(FlatClip{ClipNorm::of(1.25)});
@@ -27,7 +27,7 @@ TEST(ClippedMean, TheMeanIsClippedAndNotTheSum) {
   EXPECT_EQ(plain, (std::vector<float>{1, 0, 0, 0.75F}));
 }
 
-TEST(ClippedMean, GroupsAreClippedByThemselves) {
+TEST(ClippedMean, ClipsEachGroupSeparately) {
   const std::vector<float> total{6, 0, 20, 8};  // over 2 rows: norms 5 and 10
   std::vector<float> sum(4);
   const ClipRule by_group = rule(GroupClip{{ClipNorm::of(1.0), ClipNorm::of(100.0)}});
@@ -37,7 +37,7 @@ TEST(ClippedMean, GroupsAreClippedByThemselves) {
   EXPECT_NEAR(sum[3], 0.8, 1e-3);
 }
 
-TEST(ClippedMean, WhatIsNotFiniteAddsNothing) {
+TEST(ClippedMean, AddsNothingIfNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     for (const ClipRule::Kind& kind :
          {ClipRule::Kind(FlatClip{ClipNorm::of(1.0)}), ClipRule::Kind(AutomaticClip{ClipNorm::of(1.0)}),
@@ -55,8 +55,8 @@ TEST(ClippedMean, WhatIsNotFiniteAddsNothing) {
   }
 }
 
-// Rounded once: the steps are those of the clipped mean, to half a step, and within the bound.
-TEST(ClippedMean, OnAGridItIsRoundedOnce) {
+// The steps are those of the clipped mean, to half a step, and within the bound.
+TEST(ClippedMean, RoundsOnceOnAGrid) {
   const ClipRule clip = rule(FlatClip{ClipNorm::of(0.3)});
   const GradientGrid grid = GradientGrid::create(clip.sensitivity(), 4).value();
   std::vector<float> total{4, -1, 0.1F, 3};

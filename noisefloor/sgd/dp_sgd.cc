@@ -16,7 +16,7 @@
 namespace noisefloor {
 namespace {
 
-// Between which adaptive clipping moves.
+// Adaptive clipping keeps the norm between these.
 constexpr double kSmallestClip = 1e-12;
 constexpr double kLargestClip = 1e12;
 
@@ -32,7 +32,7 @@ Result<void> check(const DpSgd::Options& options, const BatchSampler& sampler) {
   }
   if (options.discrete && (!options.noise || options.adaptive)) {
     return invalid_argument(
-        "discrete noise needs a noise multiplier, and a clip norm that stays: it is not for adaptive clipping");
+        "discrete noise needs a noise multiplier and a fixed clip norm: it does not work with adaptive clipping");
   }
   if (!options.adaptive) return success();
   const AdaptiveClip& adaptive = *options.adaptive;
@@ -57,7 +57,7 @@ Result<void> check(const DpSgd::Options& options, const BatchSampler& sampler) {
   return success();
 }
 
-// The smallest float that is not below.
+// The smallest float that is not below `value`.
 float float_up(double value) {
   const auto nearest = static_cast<float>(value);
   return static_cast<double>(nearest) < value ? std::nextafter(nearest, HUGE_VALF) : nearest;
@@ -130,8 +130,9 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
         fmt::format("the model has {} parameters; {} were given", source.parameters(), initial.size()));
   }
   if (sampler.unit() != source.unit()) {
-    return invalid_argument(fmt::format("the sampler draws {}, and gradients are clipped by {}",
-                                        plural_of(sampler.unit()), name_of(source.unit())));
+    return invalid_argument(
+        fmt::format("the sampler draws {}, but gradients are clipped by {}; use the same unit for both",
+                    plural_of(sampler.unit()), name_of(source.unit())));
   }
   if (sampler.rows().value() != source.examples()) {
     return invalid_argument(
@@ -169,8 +170,8 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
   return sgd;
 }
 
-// The sum and the centred count are one Gaussian release: 1/z² = 1/z_sum² + 1/(2 σ_count)², as one example moves the count by
-// half of one at most.
+// The sum and the centred count are one Gaussian release: 1/z² = 1/z_sum² + 1/(2 σ_count)², because one example moves
+// the count by at most one half.
 double DpSgd::noise_on_sum() const {
   const double z = options_.noise->value();
   if (!options_.adaptive) return z;
@@ -222,7 +223,7 @@ Result<void> DpSgd::step(BitStream& stream) {
   optimizer_.step(parameters_, sum, rate_.at(steps_));
   ++steps_;
   if (options_.averaging > 0) {
-    // Early on the average forgets faster, or it would be of the initial weights.
+    // Early on the average forgets faster; otherwise the initial weights would dominate it.
     const auto t = static_cast<double>(steps_);
     const auto kept = static_cast<float>(std::min(options_.averaging, (1 + t) / (10 + t)));
     for (std::size_t i = 0; i < averaged_.size(); ++i) averaged_[i] = kept * averaged_[i] + (1 - kept) * parameters_[i];
@@ -278,13 +279,13 @@ DpSgd::State DpSgd::state() const {
 Result<void> DpSgd::restore(State state) {
   if (state.parameters.size() != parameters_.size() || state.averaged.size() != averaged_.size()) {
     return invalid_argument(
-        fmt::format("the state is of a training of {} parameters, with an average of {}; this one has {} and {}",
+        fmt::format("the state comes from a training of {} parameters, with an average of {}; this one has {} and {}",
                     state.parameters.size(), state.averaged.size(), parameters_.size(), averaged_.size()));
   }
   const bool clip_fits = options_.adaptive ? state.clip_norm >= kSmallestClip && state.clip_norm <= kLargestClip
                                            : state.clip_norm == clip_norm();
   if (!clip_fits || state.optimizer.steps != state.steps) {
-    return invalid_argument("the state is of a training with another clip norm or another optimizer");
+    return invalid_argument("the state comes from a training with another clip norm or another optimizer");
   }
   if (group_ != nullptr) NF_TRY_VOID(expect_agreement(*group_, "the state to go on from", bytes_of(state)));
   NF_TRY_VOID(optimizer_.restore(std::move(state.optimizer)));

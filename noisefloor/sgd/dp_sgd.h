@@ -1,22 +1,22 @@
 // Differentially private stochastic gradient descent: draw a batch, clip each example's gradient, sum, add noise once,
-// divide by the expected size, step. An example is a row, or a person with several rows (people.h), as the source has it.
+// divide by the expected size, step. An example is a row, or a person with several rows (people.h): the source decides.
 //
 // Implements:    Abadi et al. 2016; adaptive clipping: Andrew et al. 2021.
-// Guarantee:     after t steps with a SecureRandom, everything here (parameters, their average, the optimizer, the clip norm) is a
-//                function of t releases, each of which event_of_step() describes. Noise is added exactly once a step, and to
-//                empty batches too. With adaptive clipping the count of small norms is part of the same release: its noise
-//                is paid for by more noise on the sum, so that the event stays the same.
-//                With a ReplayRandom there is no privacy, for good: replayed() stays true.
-//                With discrete noise gradients are rounded to a grid, sums are exact and so is the noise: what is released
-//                is free of floating-point's traces (gradient_grid.h).
-// Workers:       several processes may descend together, each with a DpSgd of its own in one WorkerGroup. Each draws from its
-//                part of the rows, clips, and adds its share of the noise before the sum leaves the process: 1/size of the
-//                variance, rounded up. The sum over all is then the release that event_of_step() describes, and
-//                every worker takes the same step from the same bits. If the exchange fails, so does the step, and nothing
-//                changes. If one worker replays, all are replayed. All have the whole data, and start alike (checked,
-//                but for the data). Discrete noise is for one worker.
-// Not covered:   without discrete noise, sums and noise are floating-point (random/gaussian_vector.h says what that does not
-//                protect from).
+// Guarantee:     after t steps with a SecureRandom, everything here (parameters, their average, the optimizer, the clip
+//                norm) is a function of t releases, each of which event_of_step() describes. Noise is added exactly
+//                once a step, and to empty batches too. With adaptive clipping the count of small norms is part of the
+//                same release: its noise is paid for by more noise on the sum, so that the event stays the same.
+//                With a ReplayRandom there is no privacy, and never again: replayed() stays true. With discrete noise,
+//                gradients are rounded to a grid; sums and noise are exact, so that the release carries no traces of
+//                floating-point arithmetic (gradient_grid.h).
+// Workers:       several processes may descend together, each with a DpSgd of its own in one WorkerGroup. Each draws
+//                from its part of the rows, clips, and adds its share of the noise before the sum leaves the process:
+//                1/size of the variance, rounded up. The sum over all is then the release that event_of_step()
+//                describes, and every worker takes the same step from the same bits. If the exchange fails, the step
+//                fails too, and nothing changes. If one worker replays, all are replayed. All workers have the whole
+//                data and start alike (checked, except for the data). Discrete noise is for one worker.
+// Not covered:   without discrete noise, sums and noise are floating-point (random/gaussian_vector.h says which attacks
+//                that leaves open).
 // Thread safety: none.
 #pragma once
 
@@ -44,7 +44,7 @@ namespace noisefloor {
 // Moves the clip norm towards a quantile of the gradients' norms.
 struct AdaptiveClip {
   double quantile = 0.5;
-  double rate = 0.2;                // of the exponent, at each step
+  double rate = 0.2;                // step of the exponent, at each step of the descent
   double count_noise_share = 0.05;  // standard deviation of the noise on the count, as a share of the expected batch
 };
 
@@ -57,10 +57,10 @@ class DpSgd {
     bool discrete = false;                      // noise in whole steps of a grid; not with adaptive clipping
     Optimizer::Options optimizer = {};
     LearningRate::Options learning_rate = {};
-    double averaging = 0;  // of the weights' exponential average: its memory of each step; 0 for none
+    double averaging = 0;  // weight of the past in the exponential average of the weights; 0 for no average
   };
 
-  // All that later steps depend on, but for randomness.
+  // All that later steps depend on, except for randomness.
   struct State {
     std::uint64_t steps = 0;
     std::vector<float> parameters;
@@ -70,9 +70,9 @@ class DpSgd {
     bool replayed = false;
   };
 
-  // Fails if options do not fit each other or the sizes, or the sampler draws rows and the source has people, or the reverse.
-  // With a group, all its members call this; they start from the initial weights of rank 0. The group and the source must
-  // outlive the descent.
+  // Fails if the options do not fit each other or the sizes, or if the sampler draws rows and the source has people, or
+  // the reverse. With a group, all its members call this; they start from the initial weights of rank 0. The group and
+  // the source must outlive the descent.
   [[nodiscard]] static Result<DpSgd> create(Options options, BatchSampler sampler, GradientSource& source,
                                             std::vector<float> initial, WorkerGroup* group = nullptr);
 
@@ -83,12 +83,13 @@ class DpSgd {
   }
 
   [[nodiscard]] State state() const;
-  // Goes on from there. Fails if the state is of another model or other options. Once replayed, always replayed. In a group
-  // all members call this, with the same state (checked).
+  // Continues from this state. Fails if the state belongs to another model or other options. Once replayed, always
+  // replayed. In a group all members call this, with the same state (checked).
   [[nodiscard]] Result<void> restore(State state);
 
-  // The next step is taken from here: a model that others have changed too. Fails for another number of parameters.
-  // Requires: it was made of nothing private but what steps like these have released.
+  // Takes the next step from these parameters, which others may have changed too. Fails for another number of
+  // parameters.
+  // Requires: they were computed from nothing private except what steps like these have released.
   [[nodiscard]] Result<void> move_to(std::span<const float> parameters);
 
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
@@ -100,14 +101,15 @@ class DpSgd {
   [[nodiscard]] PrivacyUnit unit() const { return sampler_.unit(); }
   [[nodiscard]] double clip_norm() const;  // the present one; 0 without clipping
   [[nodiscard]] bool replayed() const { return replayed_; }
-  // Everything that decides its steps but data, model and randomness; the same text for the same descent alone.
+  // Everything that decides the steps, except for data, model and randomness; two descents have the same text only if
+  // they are the same.
   [[nodiscard]] const std::string& description() const { return description_; }
 
-  // What each step is. Non-private without noise, without clipping, or when replayed.
+  // The event of each step. It is non-private without noise, without clipping, or when replayed.
   [[nodiscard]] DpEvent event_of_step() const;
-  // What `steps` of them are.
+  // The event of `steps` such steps.
   [[nodiscard]] DpEvent event(Steps steps) const;
-  // The same before there is a descent: what a step with this noise on a model of so many parameters would be.
+  // The same before there is a descent: the event of a step with this noise on a model with so many parameters.
   [[nodiscard]] static Result<DpEvent> event_of_step(const BatchSampler& sampler, NoiseMultiplier noise,
                                                      const ClipRule& clip, bool discrete, std::size_t parameters);
 
@@ -116,21 +118,22 @@ class DpSgd {
         LearningRate rate, std::vector<float> initial, WorkerGroup* group);
 
   Result<void> step(BitStream& stream);
-  // sum_ = the sum over these examples, with noise. Returns how many norms were within the bound (0 with discrete noise).
+  // sum_ = the sum over these examples, with noise. Returns how many norms were within the bound (0 with discrete
+  // noise).
   Result<std::size_t> noisy_sum(std::span<const std::uint64_t> examples, BitStream& stream);
   Result<void> discrete_sum(std::span<const std::uint64_t> examples, BitStream& stream);
-  // The sum and the count of all workers in the place of ours.
+  // Replaces our sum and count by those of all workers together.
   Result<void> exchange(float& count);
   // The noise on the sum, in units of the sensitivity.
   [[nodiscard]] double noise_on_sum() const;
-  // What this worker adds of a noise of this scale.
+  // This worker's share of a noise of this scale.
   [[nodiscard]] float own_noise(double total) const;
-  // Of gradients within the norm, less half of all, with noise.
+  // The number of gradients within the norm, less half of all, with noise.
   [[nodiscard]] float noisy_count(std::size_t within, std::size_t drawn, BitStream& stream) const;
   void set_clip_norm(double norm);
   void adapt(float count);
 
-  // Of discrete noise.
+  // State that only discrete noise needs.
   struct Lattice {
     GradientGrid grid;
     DiscreteGaussian noise;
@@ -148,7 +151,7 @@ class DpSgd {
   LearningRate rate_;
   std::vector<float> parameters_;
   std::vector<float> averaged_;
-  std::vector<float> sum_;  // in a group with two numbers behind: the count, and how many workers replay
+  std::vector<float> sum_;  // a group appends two numbers: the count, and how many workers replay
   std::uint64_t steps_ = 0;
   bool replayed_ = false;
 };

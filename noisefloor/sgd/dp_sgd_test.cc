@@ -1,4 +1,4 @@
-// Noise is measured on what is released, against what the event says.
+// Measures the noise on what is released, and compares it with the event.
 #include "noisefloor/sgd/dp_sgd.h"
 
 #include <gtest/gtest.h>
@@ -80,9 +80,9 @@ Measured measure(DpSgd& sgd, ReplayRandom& random, int steps) {
 
 constexpr std::size_t kMany = 200'000;
 
-// Variance of a Gaussian from n draws: relative standard error √(2/n). With 10^6 draws 1 % is 7 of them (α = 1e-11), and a
-// scale that is wrong by 1 % (2 % in variance) is found.
-TEST(DpSgd, NoiseHasTheVarianceOfTheEvent) {
+// The variance of a Gaussian from n draws has a relative standard error of √(2/n). With 10^6 draws, 1 % is 7 standard
+// errors (α = 1e-11), and a scale that is wrong by 1 % (2 % in variance) is found.
+TEST(DpSgd, AddsNoiseWithTheVarianceOfTheEvent) {
   FixedGradient source(100, kMany, 0);
   DpSgd sgd = DpSgd::create(options(1.3, 0.7), poisson(100, 10), source, std::vector<float>(kMany)).value();
   ReplayRandom random = ReplayRandom::create(3).value();
@@ -91,7 +91,7 @@ TEST(DpSgd, NoiseHasTheVarianceOfTheEvent) {
   EXPECT_NEAR(measured.mean, 0, 4.9 * 1.3 * 0.7 / std::sqrt(5.0 * kMany));
 }
 
-TEST(DpSgd, NoiseIsAddedOnceWhateverTheSizeOfTheBatch) {
+TEST(DpSgd, AddsNoiseOnceWhateverTheSizeOfTheBatch) {
   for (const std::uint64_t batch : {1U, 50U, 100U}) {
     FixedGradient source(100, kMany, 1e-6F);
     DpSgd sgd = DpSgd::create(options(1.0, 1.0), poisson(100, batch), source, std::vector<float>(kMany)).value();
@@ -100,7 +100,7 @@ TEST(DpSgd, NoiseIsAddedOnceWhateverTheSizeOfTheBatch) {
   }
 }
 
-TEST(DpSgd, EmptyBatchesGetNoiseToo) {
+TEST(DpSgd, AddsNoiseToEmptyBatchesToo) {
   FixedGradient source(10, kMany, 0);
   DpSgd sgd = DpSgd::create(options(2.0, 1.0), poisson(10, 1), source, std::vector<float>(kMany)).value();
   ReplayRandom random = ReplayRandom::create(5).value();
@@ -112,7 +112,7 @@ TEST(DpSgd, EmptyBatchesGetNoiseToo) {
   EXPECT_TRUE(empty) << "the seed gives an empty batch";
 }
 
-TEST(DpSgd, SumsAreDividedByTheExpectedSize) {
+TEST(DpSgd, DividesSumsByTheExpectedSize) {
   FixedGradient source(1000, 4, 0.25F);  // norm 0.5
   DpSgd::Options plain = options(1, 1);
   plain.noise.reset();
@@ -124,7 +124,7 @@ TEST(DpSgd, SumsAreDividedByTheExpectedSize) {
   EXPECT_NEAR(sgd.parameters()[0], -0.25 * drawn / 100, 1e-6);
 }
 
-TEST(DpSgd, ClippedSumsAreClipped) {
+TEST(DpSgd, ClipsEachGradientInASum) {
   FixedGradient source(1000, 4, 50.0F);  // norm 100
   DpSgd::Options plain = options(1, 2);
   plain.noise.reset();
@@ -134,8 +134,8 @@ TEST(DpSgd, ClippedSumsAreClipped) {
   EXPECT_NEAR(sgd.parameters()[0], -1.0, 1e-3) << "norm 2 in 4 equal coordinates";
 }
 
-// Adaptive clipping pays for its count: together they are one release of the stated multiplier.
-TEST(DpSgd, AdaptiveClippingIsOneRelease) {
+// Adaptive clipping pays for its count: sum and count together are one release of the stated multiplier.
+TEST(DpSgd, PaysForTheCountOfAdaptiveClipping) {
   constexpr double kZ = 2.0;
   DpSgd::Options adaptive = options(kZ, 1.0);
   adaptive.adaptive = AdaptiveClip{.quantile = 0.5, .rate = 1e-9, .count_noise_share = 0.03};
@@ -148,7 +148,7 @@ TEST(DpSgd, AdaptiveClippingIsOneRelease) {
   EXPECT_GT(on_sum, kZ * 1.2) << "without it the count would be free";
 }
 
-TEST(DpSgd, AdaptiveClippingFindsTheQuantile) {
+TEST(DpSgd, FindsTheQuantileByAdaptiveClipping) {
   FixedGradient source(1000, 100, 0.3F);  // all norms 3
   DpSgd::Options adaptive = options(0.1, 0.01);
   adaptive.adaptive = AdaptiveClip{.quantile = 0.5, .rate = 0.2, .count_noise_share = 0.01};
@@ -158,7 +158,7 @@ TEST(DpSgd, AdaptiveClippingFindsTheQuantile) {
   EXPECT_NEAR(sgd.clip_norm(), 3, 0.5);
 }
 
-TEST(DpSgd, DiscreteNoiseHasTheVarianceOfTheEventAndNoFractions) {
+TEST(DpSgd, AddsDiscreteNoiseWithTheVarianceOfTheEventAndNoFractions) {
   FixedGradient source(100, kMany, 0.3F / std::sqrt(static_cast<float>(kMany)));
   DpSgd::Options discrete = options(1.3, 0.7);
   discrete.discrete = true;
@@ -167,7 +167,7 @@ TEST(DpSgd, DiscreteNoiseHasTheVarianceOfTheEventAndNoFractions) {
   const Measured measured = measure(sgd, random, 5);
   const GradientGrid grid = GradientGrid::create(L2Sensitivity::of(0.7), kMany).value();
   EXPECT_NEAR(measured.variance / std::pow(1.3 * grid.bound() * grid.step(), 2), 1, 0.01);
-  // The event says the same of σ.
+  // The event has the same σ.
   const DpEvent step = DpSgd::event_of_step(sgd.sampler(), NoiseMultiplier::of(1.3), flat(0.7), true, kMany).value();
   const auto& sampled = std::get<PoissonSampledEvent>(step.kind());
   const DpEvent& noise = sampled.event;
@@ -175,7 +175,7 @@ TEST(DpSgd, DiscreteNoiseHasTheVarianceOfTheEventAndNoFractions) {
             grid.sigma(NoiseMultiplier::of(1.3)).value().value());
   EXPECT_EQ(std::get<DiscreteGaussianEvent>(noise.kind()).l2_sensitivity.value(), grid.bound());
 
-  // From weights of 0 one step of rate 1 is the release itself, over the size of the batch: whole steps.
+  // From weights of 0, one step of rate 1 is the release itself, divided by the size of the batch: whole steps.
   DpSgd once = DpSgd::create(discrete, poisson(100, 16), source, std::vector<float>(kMany)).value();
   ASSERT_TRUE(once.step(random));
   std::size_t whole = 0;
@@ -189,7 +189,7 @@ TEST(DpSgd, DiscreteNoiseHasTheVarianceOfTheEventAndNoFractions) {
   EXPECT_GT(whole, kMany / 4);
 }
 
-TEST(DpSgd, DiscreteSumsAreClippedGradientsRounded) {
+TEST(DpSgd, SumsRoundedClippedGradientsIfDiscrete) {
   FixedGradient source(100, 4, 1);
   DpSgd::Options discrete = options(1e-4, 0.5);
   discrete.discrete = true;
@@ -215,7 +215,7 @@ TEST(DpSgd, AveragesItsWeights) {
   }
 }
 
-TEST(DpSgd, GoesOnFromItsState) {
+TEST(DpSgd, ContinuesFromItsState) {
   FixedGradient source(100, 50, 0.1F);
   DpSgd::Options all = options(1.0, 0.5);
   all.optimizer = {.kind = OptimizerKind::kAdam};
@@ -261,7 +261,7 @@ TEST(DpSgd, GoesOnFromItsState) {
   refused([](DpSgd::State&) {}, fixed);
 }
 
-TEST(DpSgd, EventsSayWhenThereIsNoPrivacy) {
+TEST(DpSgd, SaysInItsEventWhenThereIsNoPrivacy) {
   FixedGradient source(10, 1, 1.0F);
   DpSgd secure = DpSgd::create(options(1, 1), poisson(10, 5), source, {0.0F}).value();
   SecureRandom random = SecureRandom::create().value();
@@ -279,7 +279,7 @@ TEST(DpSgd, EventsSayWhenThereIsNoPrivacy) {
       contains<NonPrivateEvent>(DpSgd::create(noiseless, poisson(10, 5), source, {0.0F}).value().event_of_step()));
 }
 
-TEST(DpSgd, DiscreteNoiseNeedsAClipNormThatStays) {
+TEST(DpSgd, RefusesDiscreteNoiseWithoutAFixedClipNorm) {
   FixedGradient source(100, 5, 0.1F);
   DpSgd::Options adaptive = options(1, 1);
   adaptive.discrete = true;
@@ -296,7 +296,7 @@ TEST(DpSgd, DiscreteNoiseNeedsAClipNormThatStays) {
   refused(none);
 }
 
-TEST(DpSgd, WhatDoesNotFitIsRefused) {
+TEST(DpSgd, RefusesOptionsThatDoNotFit) {
   FixedGradient source(10, 2, 1.0F);
   const auto refused = [&](const std::function<void(DpSgd::Options&)>& change, const std::string& named) {
     DpSgd::Options changed = options(1, 1);

@@ -20,7 +20,7 @@ Result<GradientGrid> GradientGrid::create(L2Sensitivity clip, std::size_t parame
   }
   NF_TRY(const Dimension dimension, Dimension::make(parameters));
   const double step = std::ldexp(1.0, exponent - kBits);
-  // Each coordinate is rounded by half a step at most.
+  // Each coordinate is rounded by at most half a step.
   const double rounding = sqrt_up(static_cast<double>(parameters)) / 2;
   return GradientGrid(step, add_up(clip.value() / step, rounding), dimension);
 }

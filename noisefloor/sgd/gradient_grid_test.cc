@@ -28,8 +28,8 @@ TEST(GradientGrid, HasEnoughStepsAndPaysForRounding) {
   EXPECT_FALSE(GradientGrid::create(L2Sensitivity::make(1e-300).value(), 10).has_value());
 }
 
-// Vectors on the sphere, moved to where rounding lengthens them most: none passes the bound.
-TEST(GradientGrid, RoundedVectorsStayWithinTheBound) {
+// Vectors on the sphere, moved to where rounding lengthens them most: none exceeds the bound.
+TEST(GradientGrid, KeepsRoundedVectorsWithinTheBound) {
   ReplayRandom random = ReplayRandom::create(5).value();
   const GradientGrid g = grid(1, 400);
   for (int trial = 0; trial < 200; ++trial) {
@@ -40,7 +40,7 @@ TEST(GradientGrid, RoundedVectorsStayWithinTheBound) {
     double rounded = 0;
     for (const float x : v) {
       const double steps = static_cast<double>(x) / std::sqrt(length) / g.step();
-      // Away from zero by all that rounding to nearest can do.
+      // Moves away from zero by as much as rounding to nearest can.
       const double away = std::floor(std::abs(steps)) + (std::abs(steps) - std::floor(std::abs(steps)) >= 0.5 ? 1 : 0);
       rounded += away * away;
     }

@@ -1,8 +1,9 @@
-// What DP-SGD needs of a model and its data: sums of clipped gradients, one of each example.
+// The interface that DP-SGD needs from a model and its data: sums of clipped gradients, one of each example.
 //
-// Examples:      what is drawn and clipped, each as one vector: rows, or, if people() are there, people (people.h).
-// Guarantee:     (of every implementation) an example contributes factor · gradient with the factors of the rule, at the
-//                given parameters, and nothing else; every trainable parameter belongs to exactly one group.
+// Examples:      the units that are drawn and clipped, each as one vector: rows, or, if there are people(), people
+//                (people.h).
+// Guarantee:     (of every implementation) an example contributes factor · gradient with the factors of the rule, at
+//                the given parameters, and nothing else; every trainable parameter belongs to exactly one group.
 // Thread safety: none; an implementation may use threads inside.
 #pragma once
 
@@ -29,18 +30,20 @@ class GradientSource {
   [[nodiscard]] virtual std::size_t parameters() const = 0;
   [[nodiscard]] virtual std::size_t groups() const = 0;
 
-  // Whose rows are whose, where people are drawn and clipped; null where rows are.
+  // Which rows belong to whom, if people are drawn and clipped; null if rows are.
   [[nodiscard]] virtual const People* people() const { return nullptr; }
   [[nodiscard]] PrivacyUnit unit() const { return people() != nullptr ? PrivacyUnit::kPerson : PrivacyUnit::kRow; }
 
-  // sum += Σ over `examples` of the clipped gradients at `at`; unclipped if there is no rule. Returns how many norms were within
-  // the rule's bound (0 without a rule). `stream` is for a person's rows, dropout and augmentation.
+  // Adds the clipped gradients of `examples` at `at` to `sum`; unclipped if there is no rule. Returns how many norms
+  // were within the rule's bound (0 without a rule). `stream` is for choosing a person's rows, dropout and
+  // augmentation.
   // Requires: numbers below examples(), spans of the number of parameters.
   [[nodiscard]] virtual Result<std::size_t> add(std::span<const float> at, std::span<const std::uint64_t> examples,
                                                 const ClipRule* rule, BitStream& stream, std::span<float> sum) = 0;
 
-  // The same in whole steps of a grid: each example's clipped gradient is rounded by itself, and whoever is longer than the
-  // grid's bound then is left out. The sum is exact. Here one example after the other; a source may do better.
+  // The same in whole steps of a grid: each example's clipped gradient is rounded by itself, and left out if it is then
+  // longer than the grid's bound. The sum is exact. This default takes one example after the other; a source may be
+  // faster.
   [[nodiscard]] virtual Result<void> add_on_grid(std::span<const float> at, std::span<const std::uint64_t> examples,
                                                  const ClipRule& rule, const GradientGrid& grid, BitStream& stream,
                                                  std::span<std::int64_t> sum);

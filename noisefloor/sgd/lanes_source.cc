@@ -34,7 +34,7 @@ Result<void> check_fit(const lanes::Program& program, const Dataset& data) {
     case lanes::Loss::kSquared:
       if (data.classes == 0 && outputs == 1) return success();
       return invalid_argument(
-          fmt::format("the network has {} outputs; a regression needs data with targets and 1 output", outputs));
+          fmt::format("the network has {} outputs; a regression needs 1 output and data with targets", outputs));
   }
   return success();
 }
@@ -72,11 +72,11 @@ Result<std::unique_ptr<LanesSource>> LanesSource::create(lanes::Program program,
                                                          std::size_t threads, Augmentation augmentation) {
   NF_TRY_VOID(check_fit(program, data));
   if (program.copies() != augmentation.copies) {
-    return invalid_argument(
-        fmt::format("the network takes {} copies of an example; {} are made", program.copies(), augmentation.copies));
+    return invalid_argument(fmt::format("the network takes {} copies of an example; the augmentation makes {}",
+                                        program.copies(), augmentation.copies));
   }
   if (!augmentation.is_none() && data.shape.size() != 3) {
-    return invalid_argument("copies are made of images, and the data are plain vectors");
+    return invalid_argument("augmentation needs images, and the data are plain vectors: train without augmentation");
   }
   if (threads == 0) return invalid_argument("training needs at least 1 thread; 0 were given");
   NF_TRY(std::optional<People> people, People::of(data));
@@ -181,14 +181,14 @@ void LanesSource::each_person(std::span<const float> at, const PeoplesRows& take
   }
 }
 
-// The rows of all people stand side by side, `ends` counts from `before` rows further ahead.
+// The rows of all people stand side by side; `ends` counts them from `before` rows earlier.
 template <class Add>
 void LanesSource::some_people(std::span<const float> at, std::span<const std::uint64_t> rows,
                               std::span<const std::size_t> ends, std::size_t before, BitStream& stream,
                               const Add& add) {
   const std::size_t lanes = training_.program.lanes();
   const auto begin_of = [&](std::size_t person) { return person == 0 ? 0 : ends[person - 1] - before; };
-  // Each member's people: about as many rows for all.
+  // Divides the people among the threads, so that all have about as many rows.
   std::vector<std::size_t> first_person(team_.size() + 1, ends.size());
   std::vector<Part> parts(team_.size());
   std::size_t blocks = 0;
@@ -215,7 +215,7 @@ void LanesSource::some_people(std::span<const float> at, std::span<const std::ui
                 }
                 training_.workers[member]->add_to(training_.packed, at, block, random, stretches);
                 for (std::size_t s = 0; s < stretches.size(); ++s) {
-                  // A person who goes on in the next block comes first there.
+                  // A person whose rows continue in the next block comes first there.
                   if (begin_of(now + 1) > last) {
                     std::swap(totals[0], totals[s]);
                     break;

@@ -1,10 +1,10 @@
 // Gradients of a small network on all cores (lanes/).
 //
 // Determinism:   the same rows, parameters and number of threads give the same bits.
-// People:        if the data say whose rows are whose, people are drawn and clipped (people.h). Rows of several people go
-//                through the network side by side, and each person's gradient is added up before it is clipped. People with
-//                one row go the way of rows.
-// Memory:        that of the lanes of each thread and a few MB of random bits, whatever the size of the batch; for people also
+// People:        if the data say which rows belong to whom, people are drawn and clipped (people.h). Rows of several
+//                people go through the network side by side, and each person's gradient is added up before it is
+//                clipped. People with one row are treated as rows are.
+// Memory:        the lanes of each thread and a few MB of random bits, whatever the size of the batch; for people also
 //                lanes · parameters for each thread, and the random bits of all rows of one person.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace noisefloor {
 
 class LanesSource final : public TrainableModel {
  public:
-  // Fails if the data are not what the network reads and predicts, or the program is not for as many copies as are made of
-  // each example. `data` must outlive the source.
+  // Fails if the network cannot read the data or predict their labels, or if the program expects another number of
+  // copies of an example than the augmentation makes. `data` must outlive the source.
   [[nodiscard]] static Result<std::unique_ptr<LanesSource>> create(lanes::Program program, const Dataset& data,
                                                                    std::size_t threads, Augmentation augmentation = {});
 
@@ -46,7 +46,7 @@ class LanesSource final : public TrainableModel {
   [[nodiscard]] std::vector<float> predict(std::span<const float> at, const Dataset& data) override;
 
  private:
-  // A program with what each thread needs to run it.
+  // A program with the memory that each thread needs to run it.
   struct Engine {
     Engine(lanes::Program of, std::size_t threads);
     lanes::Program program;
@@ -57,13 +57,13 @@ class LanesSource final : public TrainableModel {
   LanesSource(lanes::Program program, const Dataset& data, std::size_t threads, Augmentation augmentation,
               std::optional<People> people);
 
-  // Rows with the random bits of their blocks, which are drawn beforehand, as threads share no stream.
+  // Rows with the random bits of their blocks. The bits are drawn beforehand, because threads share no stream.
   struct Piece {
     std::span<const std::uint64_t> rows;
-    std::vector<std::uint32_t> words;    // of each block
-    std::vector<std::uint32_t> changes;  // of each copy of each row
+    std::vector<std::uint32_t> words;    // bits for each block
+    std::vector<std::uint32_t> changes;  // augmentation of each copy of each row
   };
-  // Rows first_row … last_row − 1 of a piece, the first of which begins a block of this number.
+  // Rows first_row … last_row − 1 of a piece; first_row begins block number first_block.
   struct Part {
     std::size_t first_row = 0;
     std::size_t last_row = 0;
@@ -79,23 +79,23 @@ class LanesSource final : public TrainableModel {
   // Calls add(member, block, random) for all blocks of the rows, on all threads.
   template <class Add>
   void each_block(std::span<const std::uint64_t> rows, BitStream& stream, const Add& add);
-  // Calls add(member, total, rows) for all people with several rows, on all threads: the sum of a person's gradients, and how
-  // many rows it is of. A person is one thread's.
+  // Calls add(member, total, rows) for all people with several rows, on all threads; `total` is the sum of the
+  // gradients of a person's `rows` rows. One thread handles a person from beginning to end.
   template <class Add>
   void each_person(std::span<const float> at, const PeoplesRows& taken, BitStream& stream, const Add& add);
   template <class Add>
   void some_people(std::span<const float> at, std::span<const std::uint64_t> rows, std::span<const std::size_t> ends,
                    std::size_t before, BitStream& stream, const Add& add);
-  // The rows with which examples take part.
+  // The rows that take part for these examples.
   [[nodiscard]] PeoplesRows rows_of(std::span<const std::uint64_t> examples, BitStream& stream) const;
 
   Engine training_;
-  std::unique_ptr<Engine> single_;  // for predictions, where training has several copies of an example
+  std::unique_ptr<Engine> single_;  // for predictions, if training makes several copies of an example
   const Dataset* data_;
   Augmentation augmentation_;
   std::optional<People> people_;
   internal::ParameterGroups parameter_groups_;
-  // For each thread: sums of the gradients of people, a vector for each lane. All zeros between calls.
+  // Sums of the gradients of people: for each thread, a vector for each lane. All zeros between calls.
   std::vector<std::vector<std::vector<float>>> totals_;
   lanes::Team team_;
 };

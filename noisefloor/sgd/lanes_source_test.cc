@@ -44,7 +44,7 @@ std::vector<float> weights(std::size_t count) {
 ClipRule clip(double norm) { return ClipRule::create(FlatClip{ClipNorm::make(norm).value()}).value(); }
 
 // An example's gradient is the mean over its copies, clipped once.
-TEST(LanesSource, CopiesAreMadeAndAveraged) {
+TEST(LanesSource, MakesCopiesAndAveragesThem) {
   Dataset images{.rows = 5, .shape = {1, 4, 4}, .features = {}, .labels = {0, 1, 0, 1, 1}, .classes = 2, .targets = {}};
   for (std::size_t i = 0; i < 5 * 16; ++i) images.features.push_back(uneven(i));
   const Augmentation how{.copies = 3, .shift = 1, .mirror = true};
@@ -60,7 +60,7 @@ TEST(LanesSource, CopiesAreMadeAndAveraged) {
   ReplayRandom random = ReplayRandom::create(1).value();
   std::vector<float> sum(at.size());
   ASSERT_TRUE(source->add(at, rows, &rule, random, sum));
-  // The same bits, copy by copy: an image of its own each.
+  // The same random bits, copy by copy: each is an image of its own.
   ReplayRandom again = ReplayRandom::create(1).value();
   std::array<std::uint32_t, 3> words{};
   again.fill(std::as_writable_bytes(std::span(words)));
@@ -76,14 +76,14 @@ TEST(LanesSource, CopiesAreMadeAndAveraged) {
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += gradient[i] / 3;
   }
   for (std::size_t i = 0; i < mean.size(); ++i) EXPECT_NEAR(sum[i], mean[i], 1e-5);
-  // Predictions are of examples as they are.
+  // Predictions use the examples as they are, without copies.
   auto plain = LanesSource::create(program(1), images, 1).value();
   EXPECT_EQ(source->predict(at, images), plain->predict(at, images));
-  testing::expect_invalid(LanesSource::create(program(2), images, 1, how).error(), "3 are made");
+  testing::expect_invalid(LanesSource::create(program(2), images, 1, how).error(), "the augmentation makes 3");
   testing::expect_invalid(LanesSource::create(network(), two_classes(3), 1, {.mirror = true}).error(), "plain vectors");
 }
 
-TEST(LanesSource, SumsOnAGridAreThoseOfOneRowAfterTheOther) {
+TEST(LanesSource, SumsOnAGridAsOneRowAfterTheOtherDoes) {
   const Dataset data = two_classes(101);
   const std::vector<float> at = weights(network().parameters());
   const ClipRule rule = clip(0.3);
@@ -107,7 +107,7 @@ TEST(LanesSource, SumsOnAGridAreThoseOfOneRowAfterTheOther) {
 }
 
 // Discrete noise with copies: the mean over them is rounded, once.
-TEST(LanesSource, CopiesAreSummedOnAGrid) {
+TEST(LanesSource, RoundsTheMeanOfCopiesOnceOnAGrid) {
   Dataset images{.rows = 30, .shape = {1, 4, 4}, .features = {}, .labels = {}, .classes = 2, .targets = {}};
   for (std::size_t i = 0; i < 30 * 16; ++i) images.features.push_back(uneven(i));
   for (int i = 0; i < 30; ++i) images.labels.push_back(i % 2);
@@ -135,12 +135,12 @@ TEST(LanesSource, CopiesAreSummedOnAGrid) {
   EXPECT_GT(largest, 0.1);
 }
 
-TEST(LanesSource, EveryRowCountsOnceOnAnyNumberOfThreads) {
+TEST(LanesSource, CountsEveryRowOnceOnAnyNumberOfThreads) {
   const Dataset data = two_classes(101);
   const std::vector<float> at = weights(network().parameters());
   const ClipRule rule = clip(0.95);
   ReplayRandom random = ReplayRandom::create(1).value();
-  // One row at a time.
+  // Each row is a batch of its own.
   auto single = LanesSource::create(network(), data, 1).value();
   std::vector<float> expected(at.size());
   std::size_t within = 0;
@@ -168,7 +168,7 @@ TEST(LanesSource, EveryRowCountsOnceOnAnyNumberOfThreads) {
   }
 }
 
-TEST(LanesSource, AnExampleThatIsNotFiniteAddsNothing) {
+TEST(LanesSource, AddsNothingForAnExampleThatIsNotFinite) {
   Dataset data = two_classes(20);
   for (std::size_t i = 0; i < 4; ++i) data.features[4 * 7 + i] = std::numeric_limits<float>::quiet_NaN();
   auto source = LanesSource::create(network(), data, 2).value();
@@ -180,8 +180,9 @@ TEST(LanesSource, AnExampleThatIsNotFiniteAddsNothing) {
   EXPECT_EQ(sum, std::vector<float>(at.size(), 0.0F));
 }
 
-// A batch that needs many random bits is done in pieces, which are those that it would be in pieces: 64 blocks each here.
-TEST(LanesSource, RandomBitsAreDrawnForAPieceOfTheBatchAtATime) {
+// A batch that needs many random bits is split into pieces, here of 64 blocks each. The sum is the same as that of the
+// pieces one after the other.
+TEST(LanesSource, DrawsRandomBitsForOnePieceOfTheBatchAtATime) {
   const Dataset data = two_classes(2500);
   const lanes::Program program =
       network({lanes::Linear{1500}, lanes::Activate{}, lanes::Dropout{0.5F}, lanes::Linear{2}});
@@ -207,8 +208,8 @@ TEST(LanesSource, RandomBitsAreDrawnForAPieceOfTheBatchAtATime) {
   for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_NEAR(whole[i], parts[i], 1e-3) << i;
 }
 
-// Examples come in blocks, and noise once. 10^6 draws: 1 % is 7 standard errors (α = 1e-11).
-TEST(LanesSource, NoiseIsAddedOnceToAllBlocks) {
+// Examples are processed in blocks, but noise is added once. 10^6 draws: 1 % is 7 standard errors (α = 1e-11).
+TEST(LanesSource, GetsNoiseOnceForAllBlocks) {
   Dataset data{.rows = 100, .shape = {4000}, .features = {}, .labels = {}, .classes = 50, .targets = {}};
   data.features.resize(100 * 4000);  // zeros: the gradient is 0
   data.labels.resize(100);
@@ -264,7 +265,7 @@ TEST(LanesSource, TrainsWithDropout) {
   EXPECT_GT(right, fresh.rows * 9 / 10);
 }
 
-TEST(LanesSource, DataThatDoNotFitAreRefused) {
+TEST(LanesSource, RefusesDataThatDoNotFit) {
   Dataset data = two_classes(10);
   const auto refused = [&](lanes::Program program, std::size_t threads, const std::string& named) {
     testing::expect_invalid(LanesSource::create(std::move(program), data, threads).error(), named);

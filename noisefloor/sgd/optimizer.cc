@@ -58,7 +58,7 @@ Result<Optimizer> Optimizer::create(Options options, std::size_t parameters) {
 
 Result<void> Optimizer::restore(State state) {
   if (state.first.size() != state_.first.size() || state.second.size() != state_.second.size()) {
-    return invalid_argument("the optimizer's state is of another method or another number of parameters");
+    return invalid_argument("the optimizer's state belongs to another method or another number of parameters");
   }
   state_ = std::move(state);
   return success();

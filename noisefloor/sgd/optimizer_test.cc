@@ -1,4 +1,4 @@
-// Each method against its recurrence, written out in double precision.
+// Compares each method with its recurrence, written out in double precision.
 #include "noisefloor/sgd/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -26,15 +26,15 @@ void expect_follows(Optimizer::Options options, const std::function<void(double&
   }
 }
 
-TEST(Optimizer, Sgd) {
+TEST(Optimizer, FollowsSgd) {
   expect_follows({}, [](double& x, double g, int) { x -= kRate * g; });
 }
 
-TEST(Optimizer, SgdWithRidge) {
+TEST(Optimizer, FollowsSgdWithRidge) {
   expect_follows({.weight_decay = 0.2}, [](double& x, double g, int) { x -= kRate * (g + 0.2 * x); });
 }
 
-TEST(Optimizer, Momentum) {
+TEST(Optimizer, FollowsMomentum) {
   double v = 0;
   expect_follows({.momentum = 0.9}, [&](double& x, double g, int) {
     v = 0.9 * v + g;
@@ -42,7 +42,7 @@ TEST(Optimizer, Momentum) {
   });
 }
 
-TEST(Optimizer, Adam) {
+TEST(Optimizer, FollowsAdam) {
   double m = 0;
   double v = 0;
   expect_follows({.kind = OptimizerKind::kAdam}, [&](double& x, double g, int t) {
@@ -52,7 +52,7 @@ TEST(Optimizer, Adam) {
   });
 }
 
-TEST(Optimizer, AdamWDecaysApartFromTheGradient) {
+TEST(Optimizer, DecaysWeightsSeparatelyInAdamW) {
   double m = 0;
   double v = 0;
   expect_follows({.kind = OptimizerKind::kAdamW, .weight_decay = 0.5}, [&](double& x, double g, int t) {
@@ -63,7 +63,7 @@ TEST(Optimizer, AdamWDecaysApartFromTheGradient) {
   });
 }
 
-TEST(Optimizer, Adagrad) {
+TEST(Optimizer, FollowsAdagrad) {
   double sum = 0;
   expect_follows({.kind = OptimizerKind::kAdagrad}, [&](double& x, double g, int) {
     sum += g * g;
@@ -71,7 +71,7 @@ TEST(Optimizer, Adagrad) {
   });
 }
 
-TEST(Optimizer, RmsProp) {
+TEST(Optimizer, FollowsRmsProp) {
   double mean = 0;
   expect_follows({.kind = OptimizerKind::kRmsProp}, [&](double& x, double g, int) {
     mean = 0.99 * mean + 0.01 * g * g;
@@ -79,7 +79,7 @@ TEST(Optimizer, RmsProp) {
   });
 }
 
-TEST(Optimizer, GoesOnFromItsState) {
+TEST(Optimizer, ContinuesFromItsState) {
   for (const OptimizerKind method : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW,
                                      OptimizerKind::kAdagrad, OptimizerKind::kRmsProp}) {
     const Optimizer::Options options{.kind = method, .momentum = 0.5};
@@ -98,7 +98,7 @@ TEST(Optimizer, GoesOnFromItsState) {
   }
 }
 
-TEST(Optimizer, BadOptionsAreNamed) {
+TEST(Optimizer, NamesBadOptions) {
   testing::expect_invalid(Optimizer::create({.momentum = 1}, 1).error(),
                           "momentum of an optimizer must be 0 or above and below 1; 1 was given");
   testing::expect_invalid(Optimizer::create({.beta1 = -0.1}, 1).error(), "beta1");

@@ -33,7 +33,7 @@ Result<People> People::create(std::span<const std::uint32_t> person_of_row, Rows
 Result<std::optional<People>> People::of(const Dataset& data) {
   if (data.unit() == PrivacyUnit::kRow) return std::optional<People>{};
   if (data.people.size() != data.rows) {
-    return invalid_argument("people are to be protected, and not every row says whose it is");
+    return invalid_argument("protecting people needs a person for every row, and not every row says whose it is");
   }
   NF_TRY(const Rows rows_each, Rows::make(data.rows_per_person));
   NF_TRY(People people, create(data.people, rows_each));

@@ -26,8 +26,8 @@ TEST(People, AreNumberedInTheOrderOfTheirFirstRows) {
   testing::expect_invalid(People::create({}, Rows::of(2)).error(), "at least 1 person");
 }
 
-// No bit is drawn where there is nothing to choose: with one row each, people use up what rows do.
-TEST(People, NothingIsDrawnForPeopleWithinTheBound) {
+// No bit is drawn where there is nothing to choose: people with one row each use as many bits as rows do.
+TEST(People, DrawNothingIfTheyAreWithinTheBound) {
   const std::vector<std::uint32_t> labels{0, 1, 0, 2, 1, 0};
   const People people = People::create(labels, Rows::of(3)).value();
   ReplayRandom random = ReplayRandom::create(1).value();
@@ -40,9 +40,10 @@ TEST(People, NothingIsDrawnForPeopleWithinTheBound) {
   EXPECT_TRUE(nobody.single.empty() && nobody.shared.empty() && nobody.ends.empty());
 }
 
-// Of 5 rows 2 are chosen: each of the 10 pairs with probability 1/10. 20,000 draws: a count has a standard deviation of 42, and
-// 6 of them are α = 2e-9 a pair. A choice that is made once, or of the first rows, or with repetition, fails.
-TEST(People, RowsBeyondTheBoundAreChosenUniformlyAtEachDraw) {
+// 2 of 5 rows are chosen: each of the 10 pairs with probability 1/10. With 20,000 draws a count has a standard
+// deviation of 42, and 6 of them are α = 2e-9 for each pair. A choice that is made once, or only among the first rows,
+// or with repetition, fails.
+TEST(People, ChooseRowsUniformlyAtEachDrawIfBeyondTheBound) {
   const std::vector<std::uint32_t> labels(5, 4);
   const People people = People::create(labels, Rows::of(2)).value();
   ReplayRandom random = ReplayRandom::create(2).value();
@@ -59,8 +60,8 @@ TEST(People, RowsBeyondTheBoundAreChosenUniformlyAtEachDraw) {
   }
 }
 
-// With one row for each person a person is an example like any other, whichever row it is.
-TEST(People, OneRowOfManyIsASingleRow) {
+// If one row is taken for each person, a person is an example like any other, whichever row it is.
+TEST(People, TakePartWithASingleRowIfTheBoundIsOne) {
   const std::vector<std::uint32_t> labels{1, 1, 1, 2};
   const People people = People::create(labels, Rows::of(1)).value();
   ReplayRandom random = ReplayRandom::create(3).value();

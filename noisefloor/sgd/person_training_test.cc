@@ -1,5 +1,6 @@
-// Training where whole people are protected: each person's gradient against one that is worked out by hand, how far one person
-// can move a sum, and that people with one row each are trained on as rows are, to the bit.
+// Training where whole people are protected. Compares each person's gradient with one that is worked out by hand,
+// measures how far one person can move a sum, and shows that people with one row each are trained on exactly as rows
+// are, to the bit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +101,8 @@ std::vector<float> sum_over(GradientSource& source, const Numbers& examples, con
 // The groups of network(): a convolution of 27 weights and 3 biases, then a linear layer.
 constexpr std::size_t kFirstGroup = 30;
 
-// Σ of the clipped means of people's gradients, row by row from a source that knows no people; and how many are short.
+// The sum of the clipped means of people's gradients, row by row from a source that knows no people; and how many are
+// within the bound.
 struct ByHand {
   std::vector<double> sum;
   std::size_t within = 0;
@@ -128,7 +130,7 @@ ByHand by_hand(const Dataset& data, const ClipRule* rule) {
 
 const std::vector<std::size_t> kCounts{1, 3, 40, 1, 2, 17, 1, 5, 16, 2, 100, 1, 1, 4};
 
-TEST(PersonTraining, EachPersonsMeanIsClippedOnce) {
+TEST(PersonTraining, ClipsEachPersonsMeanOnce) {
   const Dataset data = images_of(kCounts, 100);
   const Numbers all = everybody(*People::of(data).value());
   ASSERT_EQ(all.size(), kCounts.size());
@@ -152,7 +154,7 @@ TEST(PersonTraining, EachPersonsMeanIsClippedOnce) {
   ASSERT_LT(by_hand(data, rules.data()).within, kCounts.size());
 }
 
-TEST(PersonTraining, OnAGridEachPersonIsRoundedOnce) {
+TEST(PersonTraining, RoundsEachPersonOnceOnAGrid) {
   const Dataset data = images_of(kCounts, 100);
   const Numbers all = everybody(*People::of(data).value());
   for (const ClipRule& rule : all_rules(0.8)) {
@@ -164,11 +166,11 @@ TEST(PersonTraining, OnAGridEachPersonIsRoundedOnce) {
       std::vector<std::int64_t> fast(at.size());
       ASSERT_TRUE(source->add_on_grid(at, all, rule, grid, random, fast));
       const ByHand expected = by_hand(data, &rule);
-      // Half a step of rounding for each person, and the floats that gradients come as: 2^-24 of a norm of up to 2^25 steps.
+      // Each person is rounded by half a step, and gradients are floats: 2^-24 of a norm of up to 2^25 steps.
       for (std::size_t i = 0; i < at.size(); ++i) {
         ASSERT_NEAR(static_cast<double>(fast[i]) * grid.step(), expected.sum[i], 2e-4) << i;
       }
-      // One person alone is within the bound of the grid, exactly.
+      // One person alone is exactly within the bound of the grid.
       for (const std::uint64_t person : all) {
         std::vector<std::int64_t> one(at.size());
         ASSERT_TRUE(source->add_on_grid(at, Numbers{person}, rule, grid, random, one));
@@ -181,9 +183,9 @@ TEST(PersonTraining, OnAGridEachPersonIsRoundedOnce) {
   }
 }
 
-// --- How far one person moves a sum ----------------------------------------------------------------------------------------
+// --- How far one person moves a sum ----------------------------------------------------------------------------------
 
-// Sums are floats: beside the clip norm, a few units in the last place of sums of a few clip norms.
+// Sums are floats: they add to the clip norm a few units in the last place of sums of a few clip norms.
 constexpr double kRounding = 1 + 1e-5;
 
 using SumOf = std::function<std::vector<float>(const Dataset&, const Numbers&, const ClipRule&, std::uint64_t)>;
@@ -193,7 +195,7 @@ std::vector<float> by_person(const Dataset& data, const Numbers& people, const C
   return sum_over(*source, people, &rule, seed);
 }
 
-// What must not be: each row of a person is clipped by itself, and all are added up.
+// The mutant: it clips each row of a person by itself and adds all of them up.
 std::vector<float> by_row(const Dataset& data, const Numbers& people, const ClipRule& rule, std::uint64_t seed) {
   const Dataset rows = as_rows(data);
   auto source = source_of(rows, 2);
@@ -208,8 +210,9 @@ std::vector<float> by_row(const Dataset& data, const Numbers& people, const Clip
   return sum_over(*source, examples, &rule, seed);
 }
 
-// The largest distance between sums with and without the last person, and between sums with two versions of the last person,
-// in units of the rule's sensitivity. The last person comes last in the draw, so that others choose the same rows.
+// The largest distance between sums with and without the last person, and between sums with two versions of the last
+// person, in units of the rule's sensitivity. The last person comes last in the draw, so that others choose the same
+// rows.
 struct Reach {
   double presence = 0;
   double exchange = 0;
@@ -218,7 +221,7 @@ Reach reach_of(const SumOf& sum_of, std::size_t rows_of_last, std::size_t rows_p
   Reach reach;
   for (std::size_t trial = 0; trial < 6; ++trial) {
     const Dataset data = images_of({1, 3, 9, 2, 1, rows_of_last}, rows_per_person, 100 * trial);
-    // Other rows in any number.
+    // Other rows, in any number.
     Dataset other =
         images_of({1, 3, 9, 2, 1, trial % 2 == 0 ? rows_of_last : 1 + rows_of_last * 2}, rows_per_person, 100 * trial);
     const People people = *People::of(other).value();
@@ -232,7 +235,7 @@ Reach reach_of(const SumOf& sum_of, std::size_t rows_of_last, std::size_t rows_p
       const double norm = rule.sensitivity().value();
       const std::vector<float> present = sum_of(data, with, rule, trial);
       reach.presence = std::max(reach.presence, distance(present, sum_of(data, without, rule, trial)) / norm);
-      // Other people are the same in both: what differs is the last one.
+      // Other people are the same in both: only the last one differs.
       const std::vector<float> alone = sum_of(data, {5}, rule, trial);
       const std::vector<float> exchanged = sum_of(other, {5}, rule, trial);
       reach.exchange = std::max(reach.exchange, distance(alone, exchanged) / norm);
@@ -241,7 +244,7 @@ Reach reach_of(const SumOf& sum_of, std::size_t rows_of_last, std::size_t rows_p
   return reach;
 }
 
-TEST(PersonTraining, OnePersonMovesASumByAClipNormAtMost) {
+TEST(PersonTraining, MovesASumByAtMostOneClipNormPerPerson) {
   for (const std::size_t rows_per_person : {1U, 4U, 1000U}) {
     for (const std::size_t rows : {1U, 4U, 50U}) {
       const Reach reach = reach_of(by_person, rows, rows_per_person);
@@ -250,12 +253,12 @@ TEST(PersonTraining, OnePersonMovesASumByAClipNormAtMost) {
       EXPECT_LE(reach.exchange, 2 * kRounding) << rows << " " << rows_per_person;
     }
   }
-  // The test finds what it is for: clipping by row moves sums by as many clip norms as there are rows.
+  // The test finds the mutant: clipping by row moves sums by as many clip norms as there are rows.
   EXPECT_GT(reach_of(by_row, 4, 4).presence, 1.5);
   EXPECT_GT(reach_of(by_row, 50, 1000).presence, 5);
 }
 
-TEST(PersonTraining, APersonWithManyRowsWeighsNoMore) {
+TEST(PersonTraining, GivesAPersonWithManyRowsNoMoreWeight) {
   for (const std::size_t rows_per_person : {7U, 20'000U}) {
     const Dataset data = images_of({2, 10'000, 1}, rows_per_person);
     auto source = source_of(data);
@@ -264,7 +267,7 @@ TEST(PersonTraining, APersonWithManyRowsWeighsNoMore) {
       EXPECT_LE(norm_of(sum_over(*source, {1}, &rule)), norm * kRounding);
       EXPECT_LE(norm_of(sum_over(*source, {0, 1, 2}, &rule)), 3 * norm * kRounding);
     }
-    // Without clipping it is the mean over the rows that were taken: no more than the longest of them.
+    // Without clipping it is the mean over the rows that were taken, so it is no longer than the longest of them.
     double longest = 0;
     const Dataset rows = as_rows(data);
     auto single = source_of(rows);
@@ -275,8 +278,8 @@ TEST(PersonTraining, APersonWithManyRowsWeighsNoMore) {
   }
 }
 
-// A person with fewer rows than the bound: the mean is over those that are there, not over the bound.
-TEST(PersonTraining, TheMeanIsOverTheRowsThatWereTaken) {
+// For a person with fewer rows than the bound, the mean is over the rows that are there, not over the bound.
+TEST(PersonTraining, AveragesOverTheRowsThatWereTaken) {
   Dataset data = images_of({3, 1}, 1'000'000);
   const People people = *People::of(data).value();
   // All three rows of the first person are alike: their mean is each of them.
@@ -292,7 +295,7 @@ TEST(PersonTraining, TheMeanIsOverTheRowsThatWereTaken) {
   EXPECT_LE(distance(sum_over(*source, {0}, nullptr), sum_over(*single, {own[0]}, nullptr)), 1e-5);
 }
 
-TEST(PersonTraining, ARowThatIsNotFiniteSilencesItsPersonAndNobodyElse) {
+TEST(PersonTraining, SilencesOnlyThePersonWhoseRowIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
     Dataset data = images_of({2, 3, 40, 2, 1}, 100);
     const People people = *People::of(data).value();
@@ -313,7 +316,7 @@ TEST(PersonTraining, ARowThatIsNotFiniteSilencesItsPersonAndNobodyElse) {
   }
 }
 
-// --- One row each ------------------------------------------------------------------------------------------------------------
+// --- One row each ----------------------------------------------------------------------------------------------------
 
 struct Outcome {
   std::vector<float> parameters;
@@ -330,7 +333,7 @@ class ListeningGroup final : public WorkerGroup {
   [[nodiscard]] std::size_t size() const override { return size_; }
   [[nodiscard]] Result<void> sum(std::span<float> numbers) override {
     sent.emplace_back(numbers.begin(), numbers.end());
-    if (numbers.size() == 1) numbers[0] = 0;  // nobody differs from the first, who is not here
+    if (numbers.size() == 1) numbers[0] = 0;  // nobody differs from the first worker, which is not here
     return success();
   }
   std::vector<std::vector<float>> sent;
@@ -357,7 +360,7 @@ Outcome run(const Dataset& data, const DpSgd::Options& options, bool fixed_size,
     return {};
   }
   DpSgd sgd = std::move(created).value();
-  if (group != nullptr) group->sent.clear();  // what was agreed on says rows or people
+  if (group != nullptr) group->sent.clear();  // drops the agreement, which says rows or people
   ReplayRandom random = ReplayRandom::create(7).value();
   for (int step = 0; step < 12; ++step) EXPECT_TRUE(sgd.step(random));
   Outcome result{sgd.parameters(), random.position(), sgd.clip_norm(), {}};
@@ -365,7 +368,7 @@ Outcome run(const Dataset& data, const DpSgd::Options& options, bool fixed_size,
   return result;
 }
 
-TEST(PersonTraining, WithOneRowEachItIsTrainingByRowToTheBit) {
+TEST(PersonTraining, EqualsTrainingByRowToTheBitWithOneRowEach) {
   const Dataset people = images_of(std::vector<std::size_t>(150, 1), 5);
   const Dataset rows = as_rows(people);
   for (const ClipRule& rule : all_rules(0.7)) {
@@ -397,10 +400,10 @@ TEST(PersonTraining, WithOneRowEachItIsTrainingByRowToTheBit) {
   }
 }
 
-// --- Descent -------------------------------------------------------------------------------------------------------------------
+// --- Descent ---------------------------------------------------------------------------------------------------------
 
-// Rows of a person lie on both sides of what would be a shard of rows; the person is one worker's all the same.
-TEST(PersonTraining, WorkersSharePeopleAndNotRows) {
+// A person's rows lie in two shards of rows; all the same, one worker has the whole person.
+TEST(PersonTraining, SharesPeopleAndNotRowsAmongWorkers) {
   const Dataset data = images_of(std::vector<std::size_t>(9, 6), 4);
   DpSgd::Options options;  // without noise, so that sums can be compared
   options.clip = rule_of(FlatClip{ClipNorm::of(0.4)});
@@ -410,19 +413,19 @@ TEST(PersonTraining, WorkersSharePeopleAndNotRows) {
     auto source = source_of(data);
     DpSgd sgd =
         DpSgd::create(options, sampler_of(data, 9, false), *source, weights(source->parameters()), &group).value();
-    // The first worker, whose weights all take, is not here.
+    // All workers take the weights of the first, which is not here.
     ASSERT_TRUE(sgd.move_to(weights(source->parameters())));
     ReplayRandom random = ReplayRandom::create(3).value();
     ASSERT_TRUE(sgd.step(random));
     const std::vector<float>& sent = group.sent.back();
     const std::vector<float> own(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(source->parameters()));
-    // 5 people and 4: one who were on both sides would be heard twice.
+    // 5 people and 4: a person in both shards would be counted twice.
     EXPECT_LE(norm_of(own), (rank == 0 ? 5 : 4) * 0.4 * kRounding);
     together.resize(own.size());
     for (std::size_t i = 0; i < own.size(); ++i) together[i] += own[i];
   }
   EXPECT_LE(norm_of(together), 9 * 0.4 * kRounding);
-  // With rows of a person that are all taken, both together are the sum of one process.
+  // If all rows of each person are taken, both workers together give the sum of one process.
   const Dataset all = images_of(std::vector<std::size_t>(9, 6), 6);
   std::vector<float> whole(network().parameters());
   for (const std::size_t rank : {0U, 1U}) {
@@ -430,7 +433,7 @@ TEST(PersonTraining, WorkersSharePeopleAndNotRows) {
     auto source = source_of(all);
     DpSgd sgd =
         DpSgd::create(options, sampler_of(all, 9, false), *source, weights(source->parameters()), &group).value();
-    // The first worker, whose weights all take, is not here.
+    // All workers take the weights of the first, which is not here.
     ASSERT_TRUE(sgd.move_to(weights(source->parameters())));
     ReplayRandom random = ReplayRandom::create(3).value();
     ASSERT_TRUE(sgd.step(random));
@@ -440,7 +443,7 @@ TEST(PersonTraining, WorkersSharePeopleAndNotRows) {
   EXPECT_LE(distance(whole, sum_over(*source, everybody(*source->people()), &*options.clip)), 1e-4);
 }
 
-TEST(PersonTraining, TheEventIsThatOfPeople) {
+TEST(PersonTraining, HasTheEventOfPeople) {
   const Dataset data = images_of(kCounts, 4);
   auto source = source_of(data);
   DpSgd::Options options;
@@ -471,8 +474,9 @@ TEST(PersonTraining, TheEventIsThatOfPeople) {
       "14 people");
 }
 
-// A run goes on from its state to the bit; its description tells it from runs by row and with another bound.
-TEST(PersonTraining, GoesOnFromAState) {
+// A run continues from its state to the bit; its description differs from that of runs by row and of runs with another
+// bound.
+TEST(PersonTraining, ContinuesFromAState) {
   const Dataset data = images_of(kCounts, 4);
   const std::vector<float> initial = weights(network().parameters());
   for (const bool discrete : {false, true}) {

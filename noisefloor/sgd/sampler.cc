@@ -34,13 +34,13 @@ Result<BatchSampler> BatchSampler::fixed_size(Rows rows, Rows batch, Adjacency a
 Result<BatchSampler> BatchSampler::shard(std::size_t rank, std::size_t size) const {
   if (rank >= size) {
     return invalid_argument(
-        fmt::format("workers are numbered from 0: there is none of number {} among {}", rank, size));
+        fmt::format("workers are numbered from 0: there is no number {} among {} workers", rank, size));
   }
   if (size == 1) return *this;
   if (!poisson_) {
     return invalid_argument(
-        "several workers cannot draw batches of fixed size: a uniform subset of all rows is not made of subsets of "
-        "their parts. Use sampler \"poisson\", or one worker");
+        "several workers cannot draw batches of fixed size: a uniform subset of all rows does not consist of subsets "
+        "of their parts. Use sampler \"poisson\", or one worker");
   }
   BatchSampler part = *this;
   const auto start = [&](std::uint64_t worker) {

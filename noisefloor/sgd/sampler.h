@@ -1,8 +1,8 @@
-// Which examples take part in a step, and what that does for privacy: one object for both, so that batches of one kind
-// cannot be accounted for as another.
+// Decides which examples take part in a step, and what that does for privacy: one object for both, so that batches of
+// one kind cannot be accounted for as another.
 //
-// Guarantee:     draw() draws by law(), and event(z) is that of one step which draws its batch so and adds Gaussian
-//                noise of z times the clip norm to the sum over it (event/dp_sgd_event.h).
+// Guarantee:     draw() draws by law(), and event(z) is the event of one step that draws its batch by this law and adds
+//                Gaussian noise of z times the clip norm to the sum over it (event/dp_sgd_event.h).
 // Thread safety: const after creation.
 #pragma once
 
@@ -27,8 +27,8 @@ namespace noisefloor {
 
 class BatchSampler {
  public:
-  // Fails if the batch is larger than the data; batches of fixed size also under add-remove. With PrivacyUnit::kPerson the
-  // rows stand for people, here and below.
+  // Fails if the batch is larger than the data; batches of fixed size also fail under add-remove. With
+  // PrivacyUnit::kPerson, "rows" means people, here and below.
   [[nodiscard]] static Result<BatchSampler> create(Draw draw, Rows rows, Rows expected_batch, Adjacency adjacency,
                                                    PrivacyUnit unit = PrivacyUnit::kRow);
   [[nodiscard]] static Result<BatchSampler> poisson(Rows rows, Rows expected_batch, Adjacency adjacency,
@@ -37,26 +37,27 @@ class BatchSampler {
                                                        PrivacyUnit unit = PrivacyUnit::kRow);
 
   // The same sampler for one of `size` workers that draw together: draw() then gives rows of the worker's part alone,
-  // one contiguous stretch of them, by the same coins. All else is that of the whole. Fails for batches of fixed size
-  // if there are several workers, and unless rank < size.
+  // one contiguous stretch of them, by the same coins. Everything else describes the whole. Fails for batches of fixed
+  // size if there are several workers, and unless rank < size.
   [[nodiscard]] Result<BatchSampler> shard(std::size_t rank, std::size_t size) const;
 
-  // Ascending; may be empty under Poisson.
+  // The rows of a batch, ascending; there may be none under Poisson.
   [[nodiscard]] std::vector<std::uint64_t> draw(BitStream& stream) const;
 
-  // What is drawn: rows, or people with their rows (people.h).
+  // The unit that is drawn: rows, or people with their rows (people.h).
   [[nodiscard]] PrivacyUnit unit() const { return unit_; }
   [[nodiscard]] Rows rows() const { return rows_; }
-  // What sums are divided by. Never the realised size, which depends on the data under add-remove.
+  // The number that sums are divided by. It is never the realised size, which depends on the data under add-remove.
   [[nodiscard]] Rows expected_batch() const { return batch_; }
   [[nodiscard]] const BatchLaw& law() const { return law_; }
   [[nodiscard]] Adjacency adjacency() const { return law_.adjacency(); }
   [[nodiscard]] SamplingRate rate() const { return law_.rate(); }
 
   [[nodiscard]] DpEvent event(NoiseMultiplier noise) const { return law_.step(noise); }
-  // By how many clip norms neighbours' sums over the same draw differ at most.
+  // The largest distance between neighbours' sums over the same draw, in clip norms.
   [[nodiscard]] int reach() const { return law_.reach(); }
-  // The event of a step that adds noise in another way; `noise` is that of sums that differ by reach() clip norms.
+  // The event of a step that adds noise in another way; `noise` is the event for sums that differ by reach() clip
+  // norms.
   [[nodiscard]] DpEvent event(DpEvent noise) const { return law_.step_with(std::move(noise)); }
 
  private:
@@ -70,7 +71,7 @@ class BatchSampler {
   // The rows that are drawn from.
   std::uint64_t begin_ = 0;
   std::uint64_t end_;
-  std::optional<PoissonSubsampler> poisson_;  // or else of fixed size
+  std::optional<PoissonSubsampler> poisson_;  // none: batches of fixed size
 };
 
 }  // namespace noisefloor

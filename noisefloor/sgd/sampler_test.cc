@@ -13,7 +13,7 @@
 namespace noisefloor {
 namespace {
 
-TEST(BatchSampler, PoissonDrawsEachRowByItsOwnCoin) {
+TEST(BatchSampler, DrawsEachRowByItsOwnCoinUnderPoisson) {
   const BatchSampler sampler = BatchSampler::poisson(Rows::of(1000), Rows::of(50), Adjacency::kAddRemove).value();
   ReplayRandom random = ReplayRandom::create(1).value();
   double sum = 0;
@@ -29,7 +29,7 @@ TEST(BatchSampler, PoissonDrawsEachRowByItsOwnCoin) {
   EXPECT_NEAR(squares / kDraws - sum / kDraws * (sum / kDraws), 47.5, 4.9 * 47.5 * std::sqrt(2.0 / kDraws));
 }
 
-TEST(BatchSampler, FixedSizeDrawsASubset) {
+TEST(BatchSampler, DrawsASubsetOfFixedSize) {
   const BatchSampler sampler = BatchSampler::fixed_size(Rows::of(10), Rows::of(4), Adjacency::kReplaceOne).value();
   ReplayRandom random = ReplayRandom::create(1).value();
   std::set<std::vector<std::uint64_t>> seen;
@@ -43,8 +43,8 @@ TEST(BatchSampler, FixedSizeDrawsASubset) {
   EXPECT_EQ(seen.size(), 210U) << "all subsets of 4 out of 10";
 }
 
-// The event of a sampler is that of its batches: noise of z clip norms, where an exchange moves the sum by two.
-TEST(BatchSampler, EventsSayWhatIsDrawn) {
+// The event of a sampler describes its batches: noise of z clip norms, where an exchange moves the sum by two.
+TEST(BatchSampler, DescribesItsDrawsByItsEvent) {
   const NoiseMultiplier noise = NoiseMultiplier::of(3.0);
   const BatchSampler poisson = BatchSampler::poisson(Rows::of(1000), Rows::of(50), Adjacency::kAddRemove).value();
   EXPECT_EQ(poisson.event(noise), DpEvent(PoissonSampledEvent{SamplingRate::of(0.05), GaussianEvent{noise}}));
@@ -52,7 +52,8 @@ TEST(BatchSampler, EventsSayWhatIsDrawn) {
   EXPECT_EQ(fixed.event(noise),
             DpEvent(FixedSizeSampledEvent{Rows::of(50), Rows::of(1000), GaussianEvent{NoiseMultiplier::of(1.5)}}));
   EXPECT_EQ(fixed.rate().value(), 0.05);
-  // A whole data set in the batch: exchanging a row moves the sum by 2, noise is 3, so this is a Gaussian of 1.5.
+  // The batch is the whole data set: exchanging a row moves the sum by 2 and the noise is 3, so this is a Gaussian of
+  // 1.5.
   const BatchSampler all = BatchSampler::fixed_size(Rows::of(50), Rows::of(50), Adjacency::kReplaceOne).value();
   const auto cost = [](const DpEvent& event) {
     return pld_epsilon(event, Adjacency::kReplaceOne, Delta::of(1e-5)).value().upper;
@@ -60,8 +61,8 @@ TEST(BatchSampler, EventsSayWhatIsDrawn) {
   EXPECT_NEAR(cost(all.event(noise)), cost(GaussianEvent{NoiseMultiplier::of(1.5)}), 1e-6);
 }
 
-// Parts cover every row once, and each is drawn from at the rate of the whole.
-TEST(BatchSampler, ShardsShareTheRows) {
+// The parts cover every row once, and each worker draws at the rate of the whole.
+TEST(BatchSampler, SharesTheRowsAmongShards) {
   for (const std::uint64_t rows : {3U, 10U, 1000U, 1003U}) {
     const BatchSampler all =
         BatchSampler::poisson(Rows::make(rows).value(), Rows::make(rows).value(), Adjacency::kAddRemove).value();
@@ -94,7 +95,7 @@ TEST(BatchSampler, ShardsShareTheRows) {
   EXPECT_NEAR(drawn / kDraws, 12.5, 4.9 * std::sqrt(11.875 / kDraws));
 }
 
-TEST(BatchSampler, WhatDoesNotFitIsRefused) {
+TEST(BatchSampler, RefusesBatchesThatDoNotFit) {
   const BatchSampler fixed = BatchSampler::fixed_size(Rows::of(10), Rows::of(4), Adjacency::kReplaceOne).value();
   testing::expect_invalid(fixed.shard(0, 2).error(), "fixed size");
   EXPECT_TRUE(fixed.shard(0, 1));

@@ -17,7 +17,7 @@ enum class RateDecay : std::uint8_t {
   kInverseRoot,  // η₀/(1 + β√t)
 };
 
-// As users write it.
+// The name that users write.
 [[nodiscard]] constexpr std::string_view name_of(RateDecay decay) {
   constexpr std::array<std::string_view, 4> kNames{"constant", "cosine", "inverse", "inverse-root"};
   return kNames[static_cast<std::size_t>(decay)];
@@ -28,15 +28,15 @@ class LearningRate {
   struct Options {
     double initial = 0.1;
     RateDecay decay = RateDecay::kConstant;
-    double beta = 0;            // of kInverse and kInverseRoot
-    std::uint64_t warm_up = 0;  // steps over which the rate grows evenly to what it would be
+    double beta = 0;            // β of kInverse and kInverseRoot
+    std::uint64_t warm_up = 0;  // steps over which the rate grows linearly to its full value
     std::uint64_t steps = 1;    // of the whole run
   };
 
   // Fails if a number is not finite or negative, or the initial rate is 0.
   [[nodiscard]] static Result<LearningRate> create(Options options);
 
-  // Of the step after `done` steps.
+  // The rate of the step that follows `done` steps.
   [[nodiscard]] double at(std::uint64_t done) const;
 
  private:

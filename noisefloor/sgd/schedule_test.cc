@@ -29,7 +29,7 @@ TEST(LearningRate, WarmsUp) {
   EXPECT_DOUBLE_EQ(warm.at(4), 1);
 }
 
-TEST(LearningRate, RefusesWhatIsNoRate) {
+TEST(LearningRate, RefusesInvalidOptions) {
   for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL})
     testing::expect_invalid(LearningRate::create({.initial = bad}).error(), "learning rate");
   for (const double bad : {-1.0, std::nan(""), HUGE_VAL})

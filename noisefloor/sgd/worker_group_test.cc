@@ -1,4 +1,4 @@
-// What one worker does, against others that are made up: failing, lying, or replaying. Real processes: torch/c10d_group_test.cc.
+// Tests one worker against made-up others that fail, lie or replay. Real processes are in torch/c10d_group_test.cc.
 #include "noisefloor/sgd/worker_group.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace noisefloor {
 namespace {
 
-// What all others together add is up to the test.
+// The test decides what all others together add.
 class MadeUpGroup final : public WorkerGroup {
  public:
   using Others = std::function<Result<void>(std::span<float>)>;
@@ -65,9 +65,9 @@ DpSgd::Options options(double noise) {
 
 BatchSampler poisson() { return BatchSampler::poisson(Rows::of(100), Rows::of(10), Adjacency::kAddRemove).value(); }
 
-// What leaves the process has its share of the noise already. √(2/n) = 0.45 % is the standard error for 10^5 draws: 2.5 % is
-// 5.6 of them (α = 2e-8); a share of 1/size in scale, or the whole, is off by a factor of 3.
-TEST(WorkerGroup, WhatLeavesTheProcessHasItsShareOfTheNoise) {
+// The numbers that a worker sends already have its share of the noise. √(2/n) = 0.45 % is the standard error for 10^5
+// draws: 2.5 % is 5.6 of them (α = 2e-8); a share of 1/size in scale, or the whole, is off by a factor of 3.
+TEST(WorkerGroup, ReceivesSumsWithTheirShareOfTheNoise) {
   constexpr std::size_t kMany = 100'000;
   NoGradient source(kMany);
   MadeUpGroup group(0, 3, silent);
@@ -80,7 +80,7 @@ TEST(WorkerGroup, WhatLeavesTheProcessHasItsShareOfTheNoise) {
   EXPECT_NEAR(squares / kMany, 4.0 / 3, 0.025 * 4.0 / 3);
 }
 
-TEST(WorkerGroup, AWorkerDrawsFromItsPartOfTheRows) {
+TEST(WorkerGroup, LetsEachWorkerDrawFromItsPartOfTheRows) {
   NoGradient source(1);
   MadeUpGroup group(0, 3, silent);
   DpSgd sgd = DpSgd::create(options(1), poisson(), source, {0}, &group).value();
@@ -95,8 +95,8 @@ TEST(WorkerGroup, AWorkerDrawsFromItsPartOfTheRows) {
   EXPECT_EQ(fresh.event_of_step(), poisson().event(NoiseMultiplier::of(1.0))) << "that of all together";
 }
 
-// The rest of a step is not taken, whatever the exchange left behind.
-TEST(WorkerGroup, AFailedExchangeChangesNothing) {
+// The rest of the step is not taken, whatever numbers the failed exchange left.
+TEST(WorkerGroup, ChangesNothingIfAnExchangeFails) {
   NoGradient source(3);
   bool fails = false;
   MadeUpGroup group(0, 2, [&](std::span<float> numbers) -> Result<void> {
@@ -124,7 +124,7 @@ TEST(WorkerGroup, AFailedExchangeChangesNothing) {
   EXPECT_EQ(sgd.steps(), 1U);
 }
 
-TEST(WorkerGroup, OneWorkerThatReplaysMakesAllReplayed) {
+TEST(WorkerGroup, MarksAllReplayedIfOneWorkerReplays) {
   NoGradient source(1);
   bool replays = false;
   MadeUpGroup group(0, 2, [&](std::span<float> numbers) -> Result<void> {
@@ -143,7 +143,7 @@ TEST(WorkerGroup, OneWorkerThatReplaysMakesAllReplayed) {
 }
 
 // A worker with less noise than the others is found before anything is drawn.
-TEST(WorkerGroup, WorkersThatDoNotAgreeAreRefused) {
+TEST(WorkerGroup, RefusesWorkersThatDoNotAgree) {
   NoGradient source(1);
   std::vector<std::vector<float>> stated;
   MadeUpGroup first(0, 2, [&](std::span<float> numbers) -> Result<void> {
@@ -175,7 +175,7 @@ TEST(WorkerGroup, WorkersThatDoNotAgreeAreRefused) {
   EXPECT_EQ(second(other, poisson()).find(refused), 0U);
 }
 
-TEST(WorkerGroup, WorkersThatGoOnFromDifferentStatesAreRefused) {
+TEST(WorkerGroup, RefusesWorkersThatContinueFromDifferentStates) {
   NoGradient source(2);
   float disagreeing = 0;
   MadeUpGroup group(0, 2, [&](std::span<float> numbers) -> Result<void> {
@@ -193,7 +193,7 @@ TEST(WorkerGroup, WorkersThatGoOnFromDifferentStatesAreRefused) {
   EXPECT_EQ(sgd.parameters(), (std::vector<float>{3, 4}));
 }
 
-TEST(WorkerGroup, AllStartFromTheWeightsOfTheFirst) {
+TEST(WorkerGroup, StartsAllFromTheWeightsOfTheFirst) {
   NoGradient source(2);
   int call = 0;
   MadeUpGroup group(1, 2, [&](std::span<float> numbers) -> Result<void> {
@@ -210,7 +210,7 @@ TEST(WorkerGroup, AllStartFromTheWeightsOfTheFirst) {
   EXPECT_EQ(sgd.parameters(), (std::vector<float>{5, 6}));
 }
 
-TEST(WorkerGroup, FixedSizesNeedOneWorker) {
+TEST(WorkerGroup, RefusesFixedSizesForSeveralWorkers) {
   NoGradient source(1);
   MadeUpGroup group(0, 2, silent);
   const BatchSampler fixed = BatchSampler::fixed_size(Rows::of(100), Rows::of(10), Adjacency::kReplaceOne).value();
@@ -219,7 +219,7 @@ TEST(WorkerGroup, FixedSizesNeedOneWorker) {
   EXPECT_TRUE(DpSgd::create(options(1), fixed, source, {0}, &alone));
 }
 
-TEST(WorkerGroup, DiscreteNoiseNeedsOneWorker) {
+TEST(WorkerGroup, RefusesDiscreteNoiseForSeveralWorkers) {
   NoGradient source(1);
   DpSgd::Options discrete = options(1);
   discrete.discrete = true;
@@ -229,7 +229,7 @@ TEST(WorkerGroup, DiscreteNoiseNeedsOneWorker) {
   EXPECT_TRUE(DpSgd::create(discrete, poisson(), source, {0}, &alone));
 }
 
-TEST(WorkerGroup, AGroupOfOneIsNoGroup) {
+TEST(WorkerGroup, DescendsAsWithoutAGroupIfItHasOneMember) {
   NoGradient source(1000);
   MadeUpGroup group(0, 1, silent);
   DpSgd alone = DpSgd::create(options(1.1), poisson(), source, std::vector<float>(1000)).value();

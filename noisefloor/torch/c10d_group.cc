@@ -136,7 +136,7 @@ Result<std::unique_ptr<WorkerGroup>> meet_workers(const C10dOptions& options) {
   }
   if (options.rank >= options.size) {
     return invalid_argument(
-        fmt::format("workers are numbered from 0: there is none of number {} among {}", options.rank, options.size));
+        fmt::format("workers are numbered from 0: there is no number {} among {} workers", options.rank, options.size));
   }
   std::string address = "127.0.0.1";
   if (const auto* tcp = std::get_if<TcpRendezvous>(&options.rendezvous)) {
