@@ -19,7 +19,7 @@ namespace {
 
 constexpr double kE = std::numbers::e;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// More than all rounding errors of a formula here.
+// A factor larger than all rounding errors of a formula here.
 constexpr double kUp = 1 + 1e-12;
 
 }  // namespace
@@ -81,7 +81,7 @@ Condition at_most(std::string name, std::string statement, double value, double 
   return {std::move(name), std::move(statement), value, false, bound, value <= bound, std::move(remedy)};
 }
 
-// What the conditions are made of.
+// The quantities in the conditions.
 struct Numbers {
   explicit Numbers(const ProactiveSetting& setting)
       : rows(real(setting.rows.value())),
@@ -103,7 +103,7 @@ struct Numbers {
   double gamma;
 };
 
-// As noise is set by the same formulas, the last bits are no question of privacy.
+// The noise is set by the same formulas, so the last bits do not matter for privacy.
 bool reaches(double noise, double needed) { return noise * (1 + 1e-12) >= needed; }
 
 Condition enough_noise(const Numbers& n, const char* name) {
@@ -114,7 +114,7 @@ Condition enough_noise(const Numbers& n, const char* name) {
   return condition;
 }
 
-// Samples that are so large a share of the rows at most, and whole.
+// The remedy: whole samples of at most this share of the rows.
 std::string smaller_samples(const Numbers& n, double share) {
   const double most = std::floor(share * n.rows);
   if (most >= 1) return fmt::format("take samples of {:.0f} at most", most);
@@ -129,7 +129,7 @@ Condition enough_rounds(const Numbers& n, const char* name) {
 
 std::string least_noise() { return fmt::format("take sigma {} or above", at_least_shown(kLeastNoise)); }
 
-// What Theorem B.2 is made of, beyond.
+// The further quantities of Theorem B.2.
 struct General {
   General(const Numbers& n, const SampleSizes& sizes) : r0(n.noise * real(sizes.largest()) / n.rows) {
     double s1 = 0;
@@ -160,10 +160,10 @@ struct General {
   double r0;
   double u0;
   double u1;
-  double needed;  // σ
+  double needed;  // the least σ
 };
 
-// For samples of one size: the largest for which as many gradients have noise enough.
+// The remedy for samples of one size: the largest size for which the noise suffices for as many gradients.
 std::string nearest_size(const ProactiveSetting& setting) {
   if (setting.sizes.stretches().size() > 1) return "take smaller samples or more noise";
   const std::uint64_t size = largest_that_fits(1, setting.sizes.largest(), [&](std::uint64_t one) {
@@ -174,7 +174,7 @@ std::string nearest_size(const ProactiveSetting& setting) {
     smaller.sizes = std::move(sizes).value();
     return reaches(setting.noise.value(), General(Numbers(smaller), smaller.sizes).needed);
   });
-  if (size == 0) return "no sample is small enough with this noise: take more";
+  if (size == 0) return "no sample is small enough with this noise: take more noise";
   return fmt::format("take samples of {} at most, or more noise", size);
 }
 
@@ -186,10 +186,11 @@ bool all_hold(const std::vector<Condition>& conditions) {
 
 std::vector<Condition> theorem_3_1(const ProactiveSetting& setting) {
   const Numbers n(setting);
-  Condition small = at_most("(6)", "epsilon below 0.5", n.epsilon, 0.5,
-                            fmt::format("take an epsilon below 0.5, hence sigma above {}; or Theorem B.4, which has "
-                                        "no such bound",
-                                        at_least_shown(proactive::sigma_for(0.5, n.delta))));
+  Condition small =
+      at_most("(6)", "epsilon below 0.5", n.epsilon, 0.5,
+              fmt::format("take an epsilon below 0.5, hence sigma above {}; or use Theorem B.4, which has "
+                          "no such bound",
+                          at_least_shown(proactive::sigma_for(0.5, n.delta))));
   small.holds = n.epsilon < 0.5;
   const double needed = 0.5 - std::log(n.delta);
   return {enough_noise(n, "(6)"),
@@ -197,7 +198,7 @@ std::vector<Condition> theorem_3_1(const ProactiveSetting& setting) {
                   fmt::format("take delta {} or below", at_most_shown(1 / n.rows))),
           small,
           at_least("N", "rows at least 10,000", n.rows, kMinRows,
-                   "take 10,000 rows or more; or Theorem B.4, which has no such bound"),
+                   "take 10,000 rows or more; or use Theorem B.4, which has no such bound"),
           at_most("theta", "largest over mean sample size", n.theta, kMaxTheta,
                   fmt::format("let sizes vary less: with this mean, at most {} in a sample",
                               std::floor(kMaxTheta * setting.sizes.mean()))),
@@ -271,7 +272,7 @@ ClosedFormPlan filled(const ClosedFormQuestion& question, ProactiveSetting setti
           total / asymptotic};
 }
 
-// As printed: γ after one update, and no ε in σ.
+// The plan as the paper prints it: γ after one update, and no ε in σ.
 Result<ClosedFormPlan> paper_plan(const ClosedFormQuestion& question, Epsilon target) {
   const double rows = real(question.rows.value());
   const double log = -std::log(question.delta.value());
@@ -354,7 +355,7 @@ double most_epochs(const ClosedFormQuestion& question, Epsilon epsilon) {
   const double sigma = proactive::sigma_for(epsilon.value(), question.delta.value());
   const double theta = 1 + question.growth;
   const double scale = epsilon.value() * real(question.rows.value()) / (theta * theta);
-  // γ falls to 2 as epochs grow, so that kγ(k) grows: one k at which it reaches εN/θ².
+  // γ falls to 2 as epochs grow, so that kγ(k) grows: it reaches εN/θ² at one k.
   const auto fits = [&](double epochs) { return epochs * proactive::gamma(sigma, epsilon.value() / epochs) <= scale; };
   return bisect({.holds = 0, .fails = scale / 2}, {.halvings = 200, .relative = 1e-9}, fits).holds;
 }

@@ -34,16 +34,16 @@ const Condition& named(const std::vector<Condition>& conditions, const std::stri
   throw std::out_of_range(name);
 }
 
-// Tables 6 to 8: (ε as labelled, σ, s). σ is printed without its last digit in places. Two rows do not follow from E.1 and
-// are left out: ε = 0.04945 of Table 6 and ε = 3 of Table 8.
+// Tables 6 to 8: (ε as labelled, σ, s). σ is printed without its last digit in places. Two rows do not follow from E.1
+// and are left out: ε = 0.04945 of Table 6 and ε = 3 of Table 8.
 struct Printed {
   std::uint64_t rows;
   double epochs;
   double sigma;
   std::uint64_t size;
-  double exact;      // ε of K/s rounds, to the nearest
+  double exact;      // ε of K/s rounds, rounded to nearest
   double root;       // γ of (55) for σ
-  double root_size;  // and the largest s with it
+  double root_size;  // the largest s with this γ
 };
 constexpr std::array<Printed, 18> kPrinted{{
     {10'000, 5, 13.06742, 55, 0.025915, 3.5668, 61},
@@ -66,9 +66,9 @@ constexpr std::array<Printed, 18> kPrinted{{
     {50'000, 7, 3.28831, 1690, 0.527132, 8.9799, 1953},
 }};
 
-TEST(ClosedForm, PaperModeReproducesTables6To8) {
+TEST(ClosedForm, ReproducesTables6To8InPaperMode) {
   for (const Printed& row : kPrinted) {
-    // The ε that goes with the printed σ as they are made there.
+    // The ε from which the paper computes the printed σ.
     const double epsilon = 2 * std::log(static_cast<double>(row.rows)) / (row.sigma * row.sigma);
     const ClosedFormPlan plan =
         closed_form_plan(question(row.rows, row.epochs), Epsilon::make(epsilon).value(), GammaMode::kPaper).value();
@@ -77,13 +77,13 @@ TEST(ClosedForm, PaperModeReproducesTables6To8) {
   }
 }
 
-TEST(ClosedForm, TheRootOfGammaAndTheExactCostOfTheTables) {
+TEST(ClosedForm, FindsTheRootOfGammaAndTheExactCostOfTheTables) {
   for (const Printed& row : kPrinted) {
     const ClosedFormPlan plan =
         closed_form_plan(question(row.rows, row.epochs), NoiseMultiplier::make(row.sigma).value()).value();
     EXPECT_NEAR(plan.gamma, row.root, 1e-4);
     EXPECT_EQ(std::floor(plan.mean_size), row.root_size);
-    // Whole rounds may pass K by part of a round, which takes one row of the sample at most.
+    // Whole rounds may exceed K by part of a round, which takes at most one row off the sample.
     EXPECT_NEAR(static_cast<double>(plan.setting.sizes.largest()), row.root_size, 1 + 0.002 * row.root_size);
     const double rounds = std::round(row.epochs * static_cast<double>(row.rows) / static_cast<double>(row.size));
     EXPECT_NEAR(exact({plan.setting.rows, plan.setting.epsilon, plan.setting.delta, plan.setting.noise,
@@ -93,7 +93,7 @@ TEST(ClosedForm, TheRootOfGammaAndTheExactCostOfTheTables) {
 }
 
 // (σ, s_max, s_max,asym, ε_target) as printed, and the exact ε at T_min and T_min,asym.
-TEST(ClosedForm, PaperModeReproducesTables9To11) {
+TEST(ClosedForm, ReproducesTables9To11InPaperMode) {
   struct Row {
     std::uint64_t rows;
     double epochs;
@@ -124,7 +124,7 @@ TEST(ClosedForm, PaperModeReproducesTables9To11) {
   }
 }
 
-TEST(ClosedForm, GammaIsTheSmallestSolution) {
+TEST(ClosedForm, TakesTheSmallestGamma) {
   for (const double sigma : {1.2, 3.0, 6.6, 20.0, 500.0}) {
     for (const double per_epoch : {1e-6, 0.01, 0.3, 5.0}) {
       const double gamma = proactive::gamma(sigma, per_epoch);
@@ -132,7 +132,7 @@ TEST(ClosedForm, GammaIsTheSmallestSolution) {
       EXPECT_GE(gamma, proactive::gamma_bound(sigma, per_epoch / gamma));
       const double less = gamma * (1 - 1e-10);
       EXPECT_LT(less, proactive::gamma_bound(sigma, per_epoch / less));
-      // ᾱ is where all denominators are positive.
+      // At this ᾱ all denominators are positive.
       EXPECT_LT(per_epoch / gamma, proactive::h(sigma));
     }
   }
@@ -141,15 +141,15 @@ TEST(ClosedForm, GammaIsTheSmallestSolution) {
   EXPECT_EQ(proactive::g(10), 1 / (std::exp(1.0) * 10));
 }
 
-TEST(ClosedForm, NoiseAndEpsilonAreInverse) {
+TEST(ClosedForm, InvertsNoiseAndEpsilon) {
   for (const double epsilon : {0.01, 0.05, 0.5, 3.0}) {
     EXPECT_NEAR(proactive::epsilon_for(proactive::sigma_for(epsilon, 1e-5), 1e-5), epsilon, 1e-12 * epsilon);
   }
   EXPECT_EQ(proactive::epsilon_for(std::sqrt(2.0) * (1 - 1e-9), 1e-5), HUGE_VAL);
 }
 
-// The statement itself, attacked: whatever the theorems allow, the certified accountant confirms.
-RC_GTEST_PROP(ClosedFormProperty, WhatTheTheoremsAllowIsPrivate, ()) {
+// Attacks the statement itself: whatever the theorems allow, the certified accountant must confirm.
+RC_GTEST_PROP(ClosedFormProperty, AllowsOnlyPrivatePlans, ()) {
   const auto rows = *rc::gen::inRange<std::uint64_t>(1000, 2'000'000);
   const double epochs = std::exp(*rc::gen::inRange(-100, 500) / 100.0);
   const double epsilon = std::exp(*rc::gen::inRange(-500, 250) / 100.0);
@@ -161,12 +161,12 @@ RC_GTEST_PROP(ClosedFormProperty, WhatTheTheoremsAllowIsPrivate, ()) {
   const ProactiveSetting& setting = plan.value().setting;
   RC_ASSERT(all_hold(theorem_b4(setting)));
   RC_ASSERT(exact(setting) <= epsilon);
-  // The general theorem says the same of what the simpler one allows.
+  // The more general theorem allows whatever the simpler one allows.
   if (all_hold(theorem_3_1(setting))) RC_ASSERT(all_hold(theorem_b4(setting)));
 }
 
-// Of Theorem B.2 too, with noise as little as it takes.
-TEST(ClosedForm, TheGeneralTheoremIsAPredicateOfItsOwn) {
+// The accountant also confirms whatever Theorem B.2 allows, with as little noise as it requires.
+TEST(ClosedForm, AllowsOnlyPrivatePlansByTheoremB2) {
   int held = 0;
   for (const double epsilon : {0.05, 0.2, 1.0}) {
     for (const double noise : {5.0, 12.0, 30.0}) {
@@ -181,12 +181,12 @@ TEST(ClosedForm, TheGeneralTheoremIsAPredicateOfItsOwn) {
     }
   }
   EXPECT_GT(held, 3);
-  // What the simplified one allows, it does as well.
+  // It allows whatever the simplified theorem allows.
   const ClosedFormPlan plan = closed_form_plan(question(10'000, 5), Epsilon::of(0.1)).value();
   for (const Condition& one : theorem_b2(plan.setting)) EXPECT_TRUE(one.holds) << one.statement << " " << one.bound;
 }
 
-TEST(ClosedForm, EachConditionIsFoundToFailByItself) {
+TEST(ClosedForm, FindsEachConditionThatFails) {
   const ClosedFormPlan plan = closed_form_plan(question(20'000, 10), Epsilon::of(0.2)).value();
   EXPECT_TRUE(all_hold(theorem_3_1(plan.setting)));
   ProactiveSetting loud = plan.setting;
@@ -198,7 +198,7 @@ TEST(ClosedForm, EachConditionIsFoundToFailByItself) {
   EXPECT_FALSE(named(theorem_3_1(few), "(8)").holds);
   EXPECT_FALSE(named(theorem_b4(few), "(34)").holds);
   EXPECT_NE(named(theorem_b4(few), "(34)").remedy.find("rounds"), std::string::npos);
-  // More than ε = 0.5, fewer rows, fewer epochs than (7), δ above 1/N: the general theorem takes all of them.
+  // An ε above 0.5, fewer rows, fewer epochs than (7), δ above 1/N: the general theorem allows each of them.
   const auto conditions = [](std::uint64_t rows, double epochs, double epsilon, double delta) {
     const ClosedFormQuestion asked{Rows::make(rows).value(), epochs, Delta::make(delta).value()};
     const ClosedFormPlan found = closed_form_plan(asked, Epsilon::make(epsilon).value()).value();
@@ -213,8 +213,8 @@ TEST(ClosedForm, EachConditionIsFoundToFailByItself) {
   EXPECT_FALSE(conditions(20'000, 10, 0.2, 1e-4)[1].holds);
 }
 
-// What a remedy names holds, and a little less does not.
-TEST(ClosedForm, RemediesNameTheNearestThatWouldDo) {
+// The value that a remedy names is enough, and a little less is not.
+TEST(ClosedForm, NamesTheNearestValueThatWouldSuffice) {
   const auto setting = [](std::uint64_t rows, double epsilon, double delta, double noise, std::uint64_t size,
                           std::uint64_t rounds) {
     return ProactiveSetting{Rows::make(rows).value(), Epsilon::make(epsilon).value(), Delta::make(delta).value(),
@@ -249,7 +249,7 @@ TEST(ClosedForm, RemediesNameTheNearestThatWouldDo) {
   EXPECT_GE(number_in(named(own, "(7)").remedy), std::exp(1.0) / 2 * std::sqrt(0.5 + std::log(1000.0)));
 }
 
-TEST(ClosedForm, WhatHasNoPlanSaysWhatWould) {
+TEST(ClosedForm, SaysWhatWouldHaveAPlan) {
   expect_invalid(closed_form_plan(question(1000, 50), Epsilon::of(0.01)).error(), "epochs fit");
   expect_invalid(closed_form_plan(question(10'000, 5), NoiseMultiplier::of(1.4)).error(), "sqrt(2)");
   expect_invalid(closed_form_plan(question(10'000, -5), Epsilon::of(0.1)).error(), "epochs");
@@ -257,7 +257,7 @@ TEST(ClosedForm, WhatHasNoPlanSaysWhatWould) {
 }
 
 // "For typical values ε = 0.2, γθ² ≈ 2, N = 10,000 we have k ≤ 1000".
-TEST(ClosedForm, ReusingTheData) {
+TEST(ClosedForm, BoundsHowOftenDataAreReused) {
   const double most = most_epochs(question(10'000, 1), Epsilon::of(0.2));
   EXPECT_GT(most, 900);
   EXPECT_LT(most, 1000);

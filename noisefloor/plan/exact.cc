@@ -31,7 +31,7 @@ std::uint64_t smallest_size(const ExactQuestion& question) {
   return SampleSizes::smallest_for_epochs(question.rows, question.epochs, question.growth);
 }
 
-// With ε as it is, whether that is enough or not.
+// The plan with its ε, whether that keeps the target or not.
 Result<ExactPlan> evaluated(const ExactQuestion& question, NoiseMultiplier noise, SampleSizes sizes) {
   NF_TRY(DpEvent event, sizes.event(question.rows, noise, question.target.adjacency, question.draw));
   NF_TRY(const Interval epsilon,

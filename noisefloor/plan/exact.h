@@ -1,10 +1,10 @@
-// The exact answers to Proactive DP's questions: the least noise, the largest samples, the fewest rounds for (ε, δ), with
-// the certified accountant in the place of the theorems.
+// The exact answers to Proactive DP's questions: the least noise, the largest samples, the fewest rounds for (ε, δ),
+// with the certified accountant in place of the theorems.
 //
-// Guarantee:     every plan's certified upper ε is at most the target. Sizes are the largest whole ones, noise is within 1e-7
-//                of the least.
-// Requires:      ε grows with the sample size at a fixed number of gradients, as it does but for rounding; what is returned
-//                is checked, so that the guarantee does not rest on it.
+// Guarantee:     every plan's certified upper ε is at most the target. Sizes are the largest whole ones, noise is
+//                within 1e-7 of the least.
+// Requires:      ε grows with the sample size at a fixed number of gradients, which holds except for rounding. Every
+//                returned plan is checked, so that the guarantee does not rest on this.
 // Thread safety: pure functions.
 #pragma once
 
@@ -23,37 +23,37 @@ namespace noisefloor {
 
 struct ExactQuestion {
   Rows rows;
-  double epochs;  // K/N: gradients in all, in epochs
+  double epochs;  // K/N: all gradients, in epochs
   Target target;
   Draw draw = Draw::kPoisson;
-  std::vector<DpEvent> before = {};  // what was done with the same data, which ε is for as well
+  std::vector<DpEvent> before = {};  // earlier uses of the same data, which ε covers as well
   double growth = 0;                 // sizes grow with this power of the round
 };
 
 struct ExactPlan {
   NoiseMultiplier noise;
   SampleSizes sizes;
-  DpEvent event;     // of this plan alone
-  Interval epsilon;  // certified, with all that was before
+  DpEvent event;     // for this plan alone
+  Interval epsilon;  // certified, including everything before
 };
 
-// The largest samples, hence the fewest rounds, with this noise. kInvalidArgument if one row a round is too many, with the
-// least noise that would do.
+// The largest samples, hence the fewest rounds, with this noise. kInvalidArgument, with the least noise that would
+// suffice, if one row a round is too many.
 [[nodiscard]] Result<ExactPlan> exact_for_noise(const ExactQuestion& question, NoiseMultiplier noise);
 // The least noise with samples of this (largest) size, or with these sizes.
 [[nodiscard]] Result<ExactPlan> exact_for_size(const ExactQuestion& question, Rows size);
 [[nodiscard]] Result<ExactPlan> exact_for_sizes(const ExactQuestion& question, const SampleSizes& sizes);
-// With nothing free. kInvalidArgument if that costs more than the target, with what it costs and the least noise that would
-// do.
+// Checks a plan that leaves nothing free. kInvalidArgument if it costs more than the target, with its cost and the
+// least noise that would suffice.
 [[nodiscard]] Result<ExactPlan> exact_as_given(const ExactQuestion& question, NoiseMultiplier noise,
                                                const SampleSizes& sizes);
-// The least noise with so many rounds.
+// The least noise with this number of rounds.
 [[nodiscard]] Result<ExactPlan> exact_for_rounds(const ExactQuestion& question, Steps rounds);
-// The most rounds with this noise and samples of this size: the question's epochs and growth are not looked at.
+// The most rounds with this noise and samples of this size; ignores the question's epochs and growth.
 [[nodiscard]] Result<ExactPlan> exact_for_noise_and_size(const ExactQuestion& question, NoiseMultiplier noise,
                                                          Rows size);
 
-// The whole trade-off: the least noise for sizes from 1 row to all, about `points` of them, evenly in ratio.
+// The whole trade-off: the least noise for about `points` sizes from 1 row to all, evenly spaced in ratio.
 [[nodiscard]] Result<std::vector<ExactPlan>> exact_trade_off(const ExactQuestion& question, std::size_t points);
 
 }  // namespace noisefloor

@@ -22,7 +22,7 @@ double cost(const DpEvent& event, const ExactQuestion& asked) {
   return pld_epsilon(event, asked.target.adjacency, asked.target.delta).value().upper;
 }
 
-TEST(Exact, TheClosedFormTakesTwelveToSeventeenTimesTheRounds) {
+TEST(Exact, TakesATwelfthToASeventeenthOfTheClosedFormsRounds) {
   struct Case {
     std::uint64_t rows;
     double epochs;
@@ -42,7 +42,7 @@ TEST(Exact, TheClosedFormTakesTwelveToSeventeenTimesTheRounds) {
   }
 }
 
-TEST(Exact, OneMoreOrOneLessWouldNotDo) {
+TEST(Exact, FindsPlansOnTheEdge) {
   const ExactQuestion asked = question(0.5);
   const NoiseMultiplier noise = NoiseMultiplier::of(4.0);
   const ExactPlan plan = exact_for_noise(asked, noise).value();
@@ -50,13 +50,13 @@ TEST(Exact, OneMoreOrOneLessWouldNotDo) {
   EXPECT_LE(cost(plan.event, asked), 0.5);
   const SampleSizes larger = SampleSizes::for_epochs(asked.rows, 5, plan.sizes.largest() + 20, 0).value();
   EXPECT_GT(cost(larger.event(asked.rows, noise, Adjacency::kAddRemove, Draw::kPoisson).value(), asked), 0.5);
-  // The other way round.
+  // Starting from the size gives the same plan.
   const ExactPlan back = exact_for_size(asked, Rows::make(plan.sizes.largest()).value()).value();
   EXPECT_LE(back.noise.value(), 4.0 * (1 + 1e-7));
   EXPECT_GT(back.noise.value(), 4.0 * 0.999);
   const ExactPlan by_rounds = exact_for_rounds(asked, Steps::make(plan.sizes.rounds()).value()).value();
   EXPECT_NEAR(by_rounds.noise.value(), back.noise.value(), 0.01 * 4);
-  // And with both given, the rounds.
+  // Starting from both gives the rounds.
   const ExactPlan most = exact_for_noise_and_size(asked, noise, Rows::make(plan.sizes.largest()).value()).value();
   EXPECT_GE(most.sizes.rounds(), plan.sizes.rounds());
   EXPECT_LE(most.epsilon.upper, 0.5);
@@ -64,7 +64,7 @@ TEST(Exact, OneMoreOrOneLessWouldNotDo) {
   EXPECT_GT(cost(one_more.event(asked.rows, noise, Adjacency::kAddRemove, Draw::kPoisson).value(), asked), 0.5);
 }
 
-TEST(Exact, WhatWasDoneBeforeCounts) {
+TEST(Exact, CountsEarlierUsesOfTheData) {
   ExactQuestion asked = question(0.5);
   const ExactPlan alone = exact_for_noise(asked, NoiseMultiplier::of(4.0)).value();
   asked.before = {exact_for_noise(question(0.3), NoiseMultiplier::of(4.0)).value().event};
@@ -77,7 +77,7 @@ TEST(Exact, WhatWasDoneBeforeCounts) {
   expect_invalid(exact_for_size(asked, Rows::of(10)).error(), "nothing is left");
 }
 
-TEST(Exact, FixedSizesPayTwice) {
+TEST(Exact, PaysTwiceForFixedSizes) {
   ExactQuestion asked = question(0.5);
   const double poisson = exact_for_size(asked, Rows::of(100)).value().noise.value();
   asked.target.adjacency = Adjacency::kReplaceOne;
@@ -87,7 +87,7 @@ TEST(Exact, FixedSizesPayTwice) {
   EXPECT_LT(fixed, 2.3 * poisson);
 }
 
-TEST(Exact, GrowingSizes) {
+TEST(Exact, PlansGrowingSizes) {
   ExactQuestion asked = question(0.5);
   asked.growth = 1;
   const ExactPlan plan = exact_for_noise(asked, NoiseMultiplier::of(6.0)).value();
@@ -95,7 +95,7 @@ TEST(Exact, GrowingSizes) {
   EXPECT_LE(plan.epsilon.upper, 0.5);
 }
 
-TEST(Exact, TheTradeOffFallsInNothing) {
+TEST(Exact, TradesSizeForNoise) {
   const std::vector<ExactPlan> plans = exact_trade_off(question(1.0), 12).value();
   ASSERT_GE(plans.size(), 10U);
   EXPECT_EQ(plans.front().sizes.largest(), 1U);
@@ -106,7 +106,7 @@ TEST(Exact, TheTradeOffFallsInNothing) {
   }
 }
 
-TEST(Exact, WhatHasNoPlanSaysWhatWould) {
+TEST(Exact, SaysWhatWouldHaveAPlan) {
   expect_invalid(exact_for_noise(question(0.05, 50, 1000), NoiseMultiplier::of(1.0)).error(),
                  "it takes a noise multiplier of");
   expect_invalid(exact_for_size(question(1.0), Rows::of(10'001)).error(), "larger than the data");

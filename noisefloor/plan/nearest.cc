@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kDigits = 6;
 
-// The text with six digits that is nearest, or its neighbour on the right side of the value.
+// The nearest text with six digits, or its neighbour on the right side of the value.
 std::string shown(double value, bool up) {
   std::string text = fmt::format("{:.{}g}", value, kDigits);
   if (!(value > 0) || !std::isfinite(value)) return text;

@@ -1,13 +1,13 @@
-// Numbers in messages that name what would do: six digits, rounded to the side on which they still do.
+// Formats limits for messages: six digits, rounded to the side on which the number is still within the limit.
 #pragma once
 
 #include <string>
 
 namespace noisefloor {
 
-// Not above the value, which is positive.
+// A text that is not above the value, which must be positive.
 [[nodiscard]] std::string at_most_shown(double value);
-// Not below it.
+// A text that is not below it.
 [[nodiscard]] std::string at_least_shown(double value);
 
 }  // namespace noisefloor

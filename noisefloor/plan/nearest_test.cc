@@ -8,7 +8,7 @@
 namespace noisefloor {
 namespace {
 
-TEST(Nearest, RoundsToTheSideThatDoes) {
+TEST(Nearest, RoundsToTheSideWithinTheLimit) {
   EXPECT_EQ(at_most_shown(4.38299999), "4.38299");
   EXPECT_EQ(at_least_shown(4.38299999), "4.383");
   EXPECT_EQ(at_most_shown(5), "5");
@@ -23,7 +23,7 @@ TEST(Nearest, RoundsToTheSideThatDoes) {
   }
 }
 
-TEST(Nearest, WhatHasNoDigitsIsShownAsItIs) {
+TEST(Nearest, ShowsZeroAndInfinityAsTheyAre) {
   EXPECT_EQ(at_most_shown(0), "0");
   EXPECT_EQ(at_least_shown(HUGE_VAL), "inf");
 }

@@ -31,7 +31,7 @@ struct Outcome {
   double gamma;
 };
 
-// The least ε from `floor` on that (34) allows.
+// The least ε, at or above `floor`, that (34) allows.
 Outcome least_epsilon(double floor, double target, double noise, double epochs, double unit) {
   const auto gamma = [&](double epsilon) { return proactive::gamma(noise, epsilon / epochs); };
   const auto enough = [&](double epsilon) { return epsilon >= gamma(epsilon) * unit; };
@@ -41,7 +41,7 @@ Outcome least_epsilon(double floor, double target, double noise, double epochs, 
   return {least, gamma(least)};
 }
 
-// One update of γ, and σ without ε, as printed.
+// One update of γ, and σ without ε, as the paper prints it.
 Outcome printed_epsilon(double delta, double noise, double epochs, double unit) {
   const double floor = -2 * std::log(delta) / (noise * noise);
   const double first = std::max(floor, 2 * unit);
@@ -88,14 +88,15 @@ class Calculator {
            setting.epsilon.value() <= plan.value().gamma * proactive::h(noise_.value()) * epochs;
   }
 
-  // 0 if none does.
+  // The largest size that fits; 0 if none does.
   [[nodiscard]] std::uint64_t largest() const {
     if (mode_ == GammaMode::kPaper) {
       std::uint64_t size = 0;
       while (size < question_.rows.value() && fits(size + 1)) ++size;
       return size;
     }
-    // s_max²T only grows below the largest size so far, as rounds become more: if that does not fit, nothing less does.
+    // Below the largest size so far, s_max²T only grows, because there are more rounds: if that size does not fit, no
+    // smaller one does.
     std::uint64_t least = 1;
     for (const Phase& phase : question_.before) least = std::max(least, phase.size);
     const std::uint64_t found =
@@ -109,7 +110,7 @@ class Calculator {
   GammaMode mode_;
 };
 
-// What would fit in the place of a phase that does not: fewer epochs with the same noise, or a larger ε.
+// Names what would fit instead of a phase that does not: fewer epochs with the same noise, or a larger ε.
 std::string nearest_phase(const PhaseQuestion& question, GammaMode mode) {
   const auto fits = [&](double epochs, double target) {
     PhaseQuestion other = question;
@@ -131,7 +132,7 @@ std::string nearest_phase(const PhaseQuestion& question, GammaMode mode) {
     below = enough;
     enough *= 2;
   }
-  if (enough >= 1e6) return "Nor does any other number of epochs fit: do not take part";
+  if (enough >= 1e6) return "No other number of epochs fits either: do not take part";
   enough = bisect({.holds = enough, .fails = below}, {.relative = 1e-3}, [&](double target) {
              return fits(question.epochs, target);
            }).holds;
@@ -148,10 +149,10 @@ Result<PlannedPhase> next_phase(const PhaseQuestion& question, GammaMode mode) {
     const Phase phase{plan.setting.noise, question.clip, sizes.largest(), sizes.rounds()};
     return PlannedPhase{phase, std::move(plan)};
   }
-  if (!question.noise) return invalid_argument("a next phase needs its noise, less than before");
+  if (!question.noise) return invalid_argument("a next phase needs its noise: give one that is less than before");
   const double least = proactive::sigma_for(question.target.value(), question.delta.value());
   if (!question.before.empty() && question.noise->value() >= question.before.back().noise.value()) {
-    return invalid_argument(fmt::format("a next phase has less noise than the one before, {:g}; {:g} was given",
+    return invalid_argument(fmt::format("a next phase must have less noise than the one before, {:g}; {:g} was given",
                                         question.before.back().noise.value(), question.noise->value()));
   }
   if (mode == GammaMode::kRoot && question.noise->value() * (1 + 1e-12) < least) {
@@ -162,9 +163,8 @@ Result<PlannedPhase> next_phase(const PhaseQuestion& question, GammaMode mode) {
   const Calculator calculator(question, *question.noise, mode);
   const std::uint64_t size = calculator.largest();
   if (size == 0) {
-    return invalid_argument(
-        fmt::format("no sample size keeps epsilon {:g} over {:g} more epochs: this data set has done its part. {}",
-                    question.target.value(), question.epochs, nearest_phase(question, mode)));
+    return invalid_argument(fmt::format("no sample size keeps epsilon {:g} over {:g} more epochs. {}",
+                                        question.target.value(), question.epochs, nearest_phase(question, mode)));
   }
   NF_TRY(ClosedFormPlan all, calculator.with(size));
   return PlannedPhase{{*question.noise, question.clip, size, rounds_of(question, size)}, std::move(all)};

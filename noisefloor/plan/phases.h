@@ -1,11 +1,12 @@
-// Training in phases, by the adaptive calculator: if the model is not good enough, go on with less noise and other samples.
+// Training in phases, by the adaptive calculator: if the model is not good enough, training continues with less noise
+// and other samples.
 //
-// Guarantee:     the rounds of all phases together are (ε, δ)-DP for add-remove neighbours, by Theorem B.4, as if all of them
-//                had had the noise of the last one, which is the least. The noise and the gradients of a next phase may be
-//                chosen after looking at the model, as long as ε and δ were fixed before.
-// Implements:    van Dijk et al. 2024, appendix E.1. There sizes are tried from 1 upwards. Once there are earlier phases small
-//                samples mean more rounds and a larger θ, so that 1 may not fit where more does: here the largest size that
-//                fits is found. GammaMode::kPaper does it as printed.
+// Guarantee:     the rounds of all phases together are (ε, δ)-DP for add-remove neighbours, by Theorem B.4, as if all
+//                of them had had the noise of the last one, which is the least. You may choose the noise and the
+//                gradients of a next phase after looking at the model, as long as ε and δ were fixed before.
+// Implements:    van Dijk et al. 2024, appendix E.1. The paper tries sizes from 1 upwards. After earlier phases, small
+//                samples mean more rounds and a larger θ, so that 1 may not fit where a larger size does: this code
+//                finds the largest size that fits. GammaMode::kPaper follows the paper.
 // Thread safety: pure functions.
 #pragma once
 
@@ -32,17 +33,17 @@ struct PhaseQuestion {
   Epsilon target;
   std::vector<Phase> before = {};
   double epochs;                              // K_j/N
-  std::optional<NoiseMultiplier> noise = {};  // less than in the phase before; none: by ε, for a first phase only
+  std::optional<NoiseMultiplier> noise = {};  // less than in the phase before; none: from ε, for a first phase only
   ClipNorm clip;
 };
 
 struct PlannedPhase {
   Phase phase;
-  ClosedFormPlan all;  // of all phases together: its ε is the least that the theorem gives
+  ClosedFormPlan all;  // all phases together: its ε is the least that the theorem gives
 };
 
-// The next phase with the largest samples that fit, hence the fewest rounds. kInvalidArgument if no size fits or the noise is
-// not less than before, with the nearest value that would do: then the client does not take part.
+// The next phase with the largest samples that fit, hence the fewest rounds. kInvalidArgument, with the nearest value
+// that would fit, if no size fits or the noise is not less than before: then the client does not take part.
 [[nodiscard]] Result<PlannedPhase> next_phase(const PhaseQuestion& question, GammaMode mode = GammaMode::kRoot);
 
 }  // namespace noisefloor

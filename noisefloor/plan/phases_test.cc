@@ -25,7 +25,7 @@ double exact(const ProactiveSetting& setting) {
       .upper;
 }
 
-TEST(Phases, TheFirstIsTheClosedForm) {
+TEST(Phases, BeginWithTheClosedForm) {
   const PlannedPhase first = next_phase(question(0.15)).value();
   const ClosedFormPlan plan =
       closed_form_plan({Rows::of(60'000), 6, Delta::of(1.0 / 60'000)}, Epsilon::of(0.15)).value();
@@ -33,7 +33,7 @@ TEST(Phases, TheFirstIsTheClosedForm) {
   EXPECT_EQ(first.phase.noise, plan.setting.noise);
 }
 
-TEST(Phases, LessNoiseThenAsFarAsTheBudgetGoes) {
+TEST(Phases, LowerTheNoiseAsFarAsTheBudgetAllows) {
   PhaseQuestion asked = question(0.15);
   std::vector<Phase> phases{next_phase(asked).value().phase};
   double epsilon = 0.15;
@@ -48,7 +48,7 @@ TEST(Phases, LessNoiseThenAsFarAsTheBudgetGoes) {
     EXPECT_GT(all.epsilon.value(), epsilon) << "nothing is free";
     EXPECT_LE(exact(all), all.epsilon.value());
     EXPECT_GE(next.phase.size, phases.back().size) << "smaller samples never fit better";
-    // One more would not.
+    // One more row in a sample would not fit.
     phases.push_back(next.phase);
     std::vector<SampleSizes::Stretch> more;
     for (const Phase& phase : phases) more.push_back({phase.size, phase.rounds});
@@ -62,12 +62,12 @@ TEST(Phases, LessNoiseThenAsFarAsTheBudgetGoes) {
   EXPECT_GT(next_phase(asked).value().all.setting.sizes.theta(), 1);
 }
 
-TEST(Phases, AClientThatHasNoRoomDoesNotTakePart) {
+TEST(Phases, RefuseAClientWithoutBudget) {
   PhaseQuestion asked = question(0.15);
   const Phase first = next_phase(asked).value().phase;
   asked.before = {first};
   asked.noise = NoiseMultiplier::make(0.9 * first.noise.value()).value();
-  expect_invalid(next_phase(asked).error(), "too small for epsilon 0.15");  // σ went with all of ε
+  expect_invalid(next_phase(asked).error(), "too small for epsilon 0.15");  // the first phase used all of ε for its σ
   asked.noise = first.noise;
   expect_invalid(next_phase(asked).error(), "less noise than the one before");
   asked.noise.reset();
@@ -75,8 +75,8 @@ TEST(Phases, AClientThatHasNoRoomDoesNotTakePart) {
   asked.target = Epsilon::of(0.16);
   asked.noise = NoiseMultiplier::make(0.98 * first.noise.value()).value();
   asked.epochs = 60;
-  expect_invalid(next_phase(asked).error(), "has done its part");
-  // What is named would fit.
+  expect_invalid(next_phase(asked).error(), "no sample size keeps");
+  // The named number of epochs fits.
   asked.target = Epsilon::of(0.3);
   asked.noise = NoiseMultiplier::make(1.01 * proactive::sigma_for(0.3, asked.delta.value())).value();
   const std::string fewer = next_phase(asked).error().message;
@@ -89,7 +89,7 @@ TEST(Phases, AClientThatHasNoRoomDoesNotTakePart) {
   EXPECT_FALSE(next_phase(asked).has_value()) << fewer;
 }
 
-TEST(Phases, WhereNoEpochsFitALargerEpsilonIsNamed) {
+TEST(Phases, NameALargerEpsilonIfNoEpochsFit) {
   PhaseQuestion asked = question(0.15);
   const Phase first = next_phase(asked).value().phase;
   asked.before = {first};
@@ -103,7 +103,7 @@ TEST(Phases, WhereNoEpochsFitALargerEpsilonIsNamed) {
   EXPECT_TRUE(next_phase(asked).has_value()) << refused;
 }
 
-TEST(Phases, AsPrintedSizesAreTriedFromOneOn) {
+TEST(Phases, TrySizesFromOneInPaperMode) {
   PhaseQuestion asked = question(0.15008);
   const Phase first = next_phase(asked, GammaMode::kPaper).value().phase;
   EXPECT_EQ(first.size, 370U);
@@ -111,7 +111,8 @@ TEST(Phases, AsPrintedSizesAreTriedFromOneOn) {
   asked.before = {first};
   asked.noise = NoiseMultiplier::of(8.0);
   asked.target = Epsilon::of(0.5);
-  // 360,000 more rounds with θ near 370: far over, though samples of 370 and more would fit.
+  // A sample of one means 360,000 more rounds with θ near 370, which is far too much; samples of 370 and more would
+  // fit.
   expect_invalid(next_phase(asked, GammaMode::kPaper).error(), "no sample size");
   EXPECT_GE(next_phase(asked).value().phase.size, 370U);
 }

@@ -38,7 +38,7 @@ Json as_json(const ExactPlan& plan) {
           {"event", Json::parse(to_json(plan.event))}};
 }
 
-// The setting and what the theorems say of it, added to `json`.
+// Adds the setting and the theorems' verdicts to `json`.
 Json with_verdicts(Json json, const TheoremVerdicts& verdicts) {
   const ProactiveSetting& setting = verdicts.setting;
   json["noise_multiplier"] = setting.noise.value();

@@ -8,8 +8,8 @@
 
 namespace noisefloor {
 
-// One object: the question's numbers, "closed_form" with the theorems' conditions, "exact", and what stands beside
-// them.
+// One object: the question's numbers, "closed_form" with the theorems' conditions, "exact", and the comparisons of the
+// two.
 [[nodiscard]] std::string to_json(const PlanQuestion& question, const PlanAnswer& answer);
 
 // A line for each plan: epochs, batch, rounds, noise_multiplier, epsilon.

@@ -41,7 +41,7 @@ TEST(PlanJson, SaysWhyThereIsNoClosedForm) {
   EXPECT_TRUE(Json::parse(to_json(hard, answer_plan(hard).value()))["closed_form"].contains("error"));
 }
 
-TEST(PlanJson, TablesHaveALineForEachPlan) {
+TEST(PlanJson, WritesALineForEachPlanInTables) {
   PlanQuestion asked = question();
   asked.rows = Rows::of(1000);
   const std::vector<TradeOff> curves = plan_trade_offs(asked, *asked.epsilon, 3).value();

@@ -12,7 +12,7 @@
 namespace noisefloor {
 namespace {
 
-constexpr std::uint64_t kUsualShare = 100;  // of the rows in a batch, where nothing else says
+constexpr std::uint64_t kUsualShare = 100;  // share of the rows in a batch, if nothing else decides it
 
 ExactQuestion exact_question(const PlanQuestion& q, Epsilon target) {
   return {.rows = q.rows,
@@ -31,7 +31,7 @@ Result<void> check(const PlanQuestion& q) {
   }
   if (q.delta.value() == 0) return invalid_argument("delta must be above 0, as the noise is Gaussian");
   if (!(q.growth >= 0 && q.growth <= 16))
-    return invalid_argument("batches grow with a power from 0 to 16 of the round");
+    return invalid_argument("batches must grow with a power of the round from 0 to 16");
   if (q.batch && *q.batch > q.rows) {
     return invalid_argument(
         fmt::format("a batch of {} is larger than the data: at most {}", q.batch->value(), q.rows.value()));
@@ -40,7 +40,8 @@ Result<void> check(const PlanQuestion& q) {
     return invalid_argument(
         fmt::format("a batch of {} is larger than the data: at most {}", q.sizes->largest(), q.rows.value()));
   }
-  if (q.sizes && (q.batch || q.rounds)) return invalid_argument("sample sizes say what batch and rounds are: give one");
+  if (q.sizes && (q.batch || q.rounds))
+    return invalid_argument("sample sizes already state batch and rounds: give one or the other");
   if (q.rounds && q.noise) {
     return invalid_argument("rounds and noise leave nothing free: give one of them, or sample sizes and the noise");
   }
@@ -56,11 +57,11 @@ Result<std::optional<ClosedFormAnswer>> closed_form(const PlanQuestion& q, std::
   if (q.draw == Draw::kFixedSize) {
     if (!q.epsilon) {
       return invalid_argument(
-          "an epsilon follows from the noise by theorems that are for Poisson samples, and not for samples of fixed "
-          "size");
+          "samples of fixed size need an epsilon: the theorems that give one for a noise multiplier are for Poisson "
+          "samples only");
     }
     why_none =
-        "the theorems assume Poisson samples: for samples of fixed size there is the exact plan only, and it pays for "
+        "the theorems assume Poisson samples: for samples of fixed size there is only the exact plan, which pays for "
         "twice the sensitivity";
     return std::optional<ClosedFormAnswer>{};
   }
@@ -90,7 +91,7 @@ Result<Chosen> chosen(Result<ExactPlan> plan, const char* how) {
   return Chosen{std::move(made), how};
 }
 
-// The policy of the header. `noise` is what is given, or else the closed form's.
+// The policy of the header. `noise` is the given one, or else the closed form's.
 Result<Chosen> exact_plan(const PlanQuestion& q, const ExactQuestion& exact, NoiseMultiplier noise) {
   if (q.sizes && q.noise) return chosen(exact_as_given(exact, *q.noise, *q.sizes), "as given");
   if (q.sizes) return chosen(exact_for_sizes(exact, *q.sizes), "the least noise");
@@ -103,7 +104,7 @@ Result<Chosen> exact_plan(const PlanQuestion& q, const ExactQuestion& exact, Noi
   return chosen(exact_for_size(exact, batch), "a hundredth of the rows, the least noise");
 }
 
-// The noise that is given, or that of the closed form, or that of its formula.
+// The noise of the question, or of the closed form, or of the closed form's formula.
 Result<NoiseMultiplier> noise_to_try(const PlanQuestion& q, const std::optional<ClosedFormAnswer>& closed,
                                      Epsilon target) {
   if (q.noise) return *q.noise;
@@ -187,7 +188,7 @@ Result<std::vector<TradeOff>> plan_trade_offs(const PlanQuestion& question, Epsi
     NF_TRY(std::vector<ExactPlan> plans, exact_trade_off(exact, points));
     all.push_back({exact.epochs, std::move(plans)});
   }
-  if (all.empty()) return invalid_argument("a curve is for at least one epoch");
+  if (all.empty()) return invalid_argument("a trade-off curve needs at least one epoch");
   return all;
 }
 

@@ -1,10 +1,10 @@
-// The question of Proactive DP: so many rows and epochs, this (ε, δ) or this noise. Which noise, batch and rounds?
-// The closed form of the paper answers beside the exact plan.
+// The question of Proactive DP: given the rows, the epochs and an (ε, δ) or a noise, which noise, batch and rounds? The
+// closed form of the paper is shown beside the exact plan.
 //
 // Guarantee:     the exact plan's certified ε is at most the target. A closed form is shown only if the accountant
-//                confirms it, but for GammaMode::kPaper, which is for comparison with printed tables and whose
-//                certified ε says what it is.
-// Policy:        what is given is kept; what is free is chosen as follows.
+//                confirms it. GammaMode::kPaper is the exception: it is for comparison with printed tables, and its
+//                certified ε shows what it costs.
+// Policy:        given values are kept; free ones are chosen as follows.
 //                  sizes and noise    they are checked as they are
 //                  sizes              the least noise
 //                  batch and noise    the most rounds
@@ -33,7 +33,7 @@ namespace noisefloor {
 
 struct PlanQuestion {
   Rows rows;
-  double epochs;  // of sizes, if they are given
+  double epochs;  // the epochs of `sizes`, if these are given
   Delta delta;
   std::optional<Epsilon> epsilon = {};  // one of these two, or both
   std::optional<NoiseMultiplier> noise = {};
@@ -44,16 +44,16 @@ struct PlanQuestion {
   Draw draw = Draw::kPoisson;
   GammaMode mode = GammaMode::kRoot;
 
-  // add-remove, but for batches of fixed size.
+  // add-remove, except for batches of fixed size.
   [[nodiscard]] Adjacency adjacency() const;
-  // Whether the batches are given, rather than looked for.
+  // Whether the question states the batches, rather than leaving them to be found.
   [[nodiscard]] bool batches_given() const { return batch || rounds || sizes; }
 };
 
 // "100x50,200x20": 50 rounds of 100, then 20 of 200.
 [[nodiscard]] Result<SampleSizes> parse_sample_sizes(std::string_view text);
 
-// What the theorems of the paper say of a setting.
+// The theorems of the paper, applied to a setting.
 struct TheoremVerdicts {
   ProactiveSetting setting;
   std::vector<Condition> theorem_3_1;
@@ -63,36 +63,38 @@ struct TheoremVerdicts {
 
 struct ClosedFormAnswer {
   ClosedFormPlan plan;
-  Interval epsilon;  // what the accountant says of it
+  Interval epsilon;  // certified by the accountant
   TheoremVerdicts verdicts;
 };
 
-// How far the data go at the target, by samples of one row.
+// How long the data last at the target, with samples of one row.
 struct PlanCapacity {
   std::optional<double> closed_form_epochs;
   double exact_epochs;
-  std::uint64_t trainings;  // that the exact epochs are enough for
+  std::uint64_t trainings;  // how many trainings of the question's epochs fit into exact_epochs
 };
 
 struct PlanAnswer {
-  Epsilon target;                               // as asked, or what follows from the noise
-  std::optional<ClosedFormAnswer> closed_form;  // or why there is none:
+  Epsilon target;                               // the question's, or the one that follows from the noise
+  std::optional<ClosedFormAnswer> closed_form;  // none: no_closed_form says why
   std::string no_closed_form;
   ExactPlan exact;
-  std::string how;                       // what was free in the exact plan, in words
+  std::string how;                       // which quantity was free in the exact plan, in words
   std::optional<ExactPlan> same_batch;   // the exact plan with the batches of the closed form
-  std::optional<TheoremVerdicts> given;  // what the theorems say of batches that were given
+  std::optional<TheoremVerdicts> given;  // the theorems, applied to batches that the question states
   std::optional<PlanCapacity> capacity;
 
-  // How many times the rounds or the noise the closed form takes. Require closed_form and same_batch.
+  // How many times as many rounds, or as much noise, the closed form takes. Requires closed_form and same_batch.
   [[nodiscard]] double rounds_ratio() const;
   [[nodiscard]] double noise_ratio() const;
 };
 
-// kInvalidArgument if the numbers contradict each other, or nothing keeps the target, with what would.
+// kInvalidArgument if the numbers contradict each other, or if nothing keeps the target; the message names values that
+// would.
 [[nodiscard]] Result<PlanAnswer> answer_plan(const PlanQuestion& question);
 
-// The least noise for batches from one row to all, for a quarter of the epochs, for all, and for four times as many.
+// The least noise for batches from one row to all rows: for a quarter of the epochs, for all of them, and for four
+// times as many.
 struct TradeOff {
   double epochs;
   std::vector<ExactPlan> plans;

@@ -19,7 +19,7 @@ void expect_kept(const PlanQuestion& asked, const PlanAnswer& answer) {
   EXPECT_LE(pld_epsilon(answer.exact.event, asked.adjacency(), asked.delta).value().upper, answer.target.value());
 }
 
-TEST(PlanQuestion, NothingGivenTakesTheNoiseOfTheClosedForm) {
+TEST(PlanQuestion, TakesTheNoiseOfTheClosedFormIfNothingIsGiven) {
   const PlanAnswer answer = answer_plan(question()).value();
   expect_kept(question(), answer);
   ASSERT_TRUE(answer.closed_form && answer.same_batch);
@@ -35,7 +35,7 @@ TEST(PlanQuestion, NothingGivenTakesTheNoiseOfTheClosedForm) {
   EXPECT_GT(answer.capacity->exact_epochs, *answer.capacity->closed_form_epochs);
 }
 
-TEST(PlanQuestion, WhatIsGivenIsKept) {
+TEST(PlanQuestion, KeepsGivenValues) {
   PlanQuestion batch = question();
   batch.batch = Rows::of(100);
   const PlanAnswer by_batch = answer_plan(batch).value();
@@ -66,7 +66,7 @@ TEST(PlanQuestion, WhatIsGivenIsKept) {
   expect_invalid(answer_plan(sizes).error(), "it takes");
 }
 
-TEST(PlanQuestion, AnEpsilonFollowsFromTheNoise) {
+TEST(PlanQuestion, DerivesAnEpsilonFromTheNoise) {
   PlanQuestion noise = question();
   noise.epsilon.reset();
   noise.noise = NoiseMultiplier::of(10);
@@ -78,8 +78,8 @@ TEST(PlanQuestion, AnEpsilonFollowsFromTheNoise) {
   expect_invalid(answer_plan(noise).error(), "sqrt(2)");
 }
 
-// The plan's noise is σ over the clip norm: its event has half of it, and neighbours are replace-one.
-TEST(PlanQuestion, BatchesOfFixedSizeHaveAnExactPlanAlone) {
+// The plan's noise is σ over the clip norm; its event has half of that, and neighbours are replace-one.
+TEST(PlanQuestion, HasOnlyAnExactPlanForBatchesOfFixedSize) {
   PlanQuestion fixed = question();
   fixed.draw = Draw::kFixedSize;
   fixed.batch = Rows::of(100);
@@ -96,7 +96,7 @@ TEST(PlanQuestion, BatchesOfFixedSizeHaveAnExactPlanAlone) {
   expect_invalid(answer_plan(fixed).error(), "Poisson samples");
 }
 
-TEST(PlanQuestion, WithoutAClosedFormThereIsAnExactPlan) {
+TEST(PlanQuestion, HasAnExactPlanWithoutAClosedForm) {
   PlanQuestion hard{.rows = Rows::of(1000), .epochs = 500, .delta = Delta::of(1e-3), .epsilon = Epsilon::of(0.05)};
   const PlanAnswer answer = answer_plan(hard).value();
   expect_kept(hard, answer);
@@ -104,7 +104,7 @@ TEST(PlanQuestion, WithoutAClosedFormThereIsAnExactPlan) {
   EXPECT_NE(answer.no_closed_form, "");
 }
 
-TEST(PlanQuestion, ContradictionsSayWhatWouldDo) {
+TEST(PlanQuestion, RefusesContradictionsWithARemedy) {
   const auto refused = [](auto change, const char* named) {
     PlanQuestion asked = question();
     change(asked);
@@ -121,7 +121,7 @@ TEST(PlanQuestion, ContradictionsSayWhatWouldDo) {
   refused([](PlanQuestion& q) { q.rounds = Steps::of(4); }, "The least are 5");
 }
 
-TEST(PlanQuestion, SampleSizesAreReadFromAList) {
+TEST(PlanQuestion, ReadsSampleSizesFromAList) {
   const SampleSizes sizes = parse_sample_sizes("65x1000,90x1500").value();
   EXPECT_EQ(sizes.rounds(), 2500U);
   EXPECT_EQ(sizes.total(), 200'000U);
@@ -130,7 +130,7 @@ TEST(PlanQuestion, SampleSizesAreReadFromAList) {
   }
 }
 
-TEST(PlanQuestion, TradeOffsFallWithTheBatch) {
+TEST(PlanQuestion, TradesBatchForNoise) {
   PlanQuestion asked = question();
   asked.rows = Rows::of(1000);
   const std::vector<TradeOff> curves = plan_trade_offs(asked, *asked.epsilon, 4).value();

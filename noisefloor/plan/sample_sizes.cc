@@ -55,7 +55,7 @@ Result<SampleSizes> SampleSizes::for_epochs(Rows rows, double epochs, std::uint6
   if (rounds > static_cast<double>(kMaxTotal)) return invalid_argument(fmt::format("{:g} epochs are too many", epochs));
   const auto whole = static_cast<std::uint64_t>(rounds);
   if (power == 0) return constant(largest, whole);
-  // Whole sizes are not quite the power: correct the rounds by what they miss.
+  // Rounded sizes do not follow the power exactly: correct the number of rounds by what they miss.
   NF_TRY(const SampleSizes near, polynomial(largest, whole, power));
   const double missing = total / (1 + power) / static_cast<double>(near.total());
   return polynomial(largest, static_cast<std::uint64_t>(std::ceil(rounds * missing)), power);
@@ -77,7 +77,7 @@ Result<SampleSizes> SampleSizes::of(std::vector<Stretch> stretches) {
     total += static_cast<double>(one.size) * static_cast<double>(one.rounds);
   }
   if (total > static_cast<double>(kMaxTotal)) {
-    return invalid_argument(fmt::format("{:.4g} gradients are too many to plan for: at most 2^53", total));
+    return invalid_argument(fmt::format("{:.4g} gradients are too many to plan for; the most are 2^53", total));
   }
   return SampleSizes(std::move(stretches));
 }

@@ -23,15 +23,16 @@ class SampleSizes {
     std::uint64_t rounds;
   };
 
-  // T rounds of s.
+  // T rounds of size s.
   [[nodiscard]] static Result<SampleSizes> constant(std::uint64_t size, std::uint64_t rounds);
-  // Growing with the `power`-th power of the round up to `largest`: θ is about 1 + power. At most 2^20 rounds.
+  // Sizes that grow with the `power`-th power of the round up to `largest`: θ is about 1 + power. At most 2^20 rounds.
   [[nodiscard]] static Result<SampleSizes> polynomial(std::uint64_t largest, std::uint64_t rounds, double power);
-  // For `epochs` of the rows, to within a round or 1 %: constant, or growing with a power of the round. Fails unless epochs is finite and above 0.
+  // Sizes for `epochs` of the rows, to within a round or 1 %: constant, or growing with a power of the round. Fails
+  // unless epochs is finite and above 0.
   [[nodiscard]] static Result<SampleSizes> for_epochs(Rows rows, double epochs, std::uint64_t largest, double power);
-  // The smallest `largest` for which that has no more rounds than can be.
+  // The smallest `largest` for which for_epochs stays within the largest number of rounds.
   [[nodiscard]] static std::uint64_t smallest_for_epochs(Rows rows, double epochs, double power);
-  // As given. Fails if a stretch has no size or no rounds, or K is above 2^53.
+  // The given stretches. Fails if a stretch has no size or no rounds, or K is above 2^53.
   [[nodiscard]] static Result<SampleSizes> of(std::vector<Stretch> stretches);
 
   [[nodiscard]] std::span<const Stretch> stretches() const { return stretches_; }
@@ -41,8 +42,8 @@ class SampleSizes {
   [[nodiscard]] double mean() const { return static_cast<double>(total_) / static_cast<double>(rounds_); }
   [[nodiscard]] double theta() const { return static_cast<double>(largest_) / mean(); }
 
-  // The event of a training with these samples of the rows and this noise (event/dp_sgd_event.h). Fails if a size is above the
-  // rows.
+  // The event of a training with these samples of the rows and this noise (event/dp_sgd_event.h). Fails if a size is
+  // above the number of rows.
   [[nodiscard]] Result<DpEvent> event(Rows rows, NoiseMultiplier noise, Adjacency adjacency, Draw draw) const;
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 using testing::expect_invalid;
 
-TEST(SampleSizes, Constant) {
+TEST(SampleSizes, AreConstant) {
   const SampleSizes sizes = SampleSizes::constant(26, 1924).value();
   EXPECT_EQ(sizes.total(), 26U * 1924);
   EXPECT_EQ(sizes.rounds(), 1924U);
@@ -20,7 +20,7 @@ TEST(SampleSizes, Constant) {
 }
 
 // The remark on increasing sample sizes: θ = 1 + p.
-TEST(SampleSizes, PolynomialsHaveThetaOneAndTheirPower) {
+TEST(SampleSizes, HaveThetaOnePlusTheirPower) {
   for (const double power : {0.5, 1.0, 2.0, 3.0}) {
     const SampleSizes sizes = SampleSizes::polynomial(5000, 20'000, power).value();
     EXPECT_NEAR(sizes.theta(), 1 + power, 0.01) << power;
@@ -31,7 +31,7 @@ TEST(SampleSizes, PolynomialsHaveThetaOneAndTheirPower) {
   EXPECT_EQ(SampleSizes::polynomial(7, 3, 0).value().stretches().size(), 1U);
 }
 
-TEST(SampleSizes, EpochsAreReachedAndNotPassedByMoreThanARound) {
+TEST(SampleSizes, ReachTheEpochsAndExceedThemByAtMostARound) {
   for (const double power : {0.0, 1.0}) {
     for (const std::uint64_t largest : {1U, 37U, 10'000U}) {
       const SampleSizes sizes = SampleSizes::for_epochs(Rows::of(10'000), 5, largest, power).value();
@@ -41,7 +41,7 @@ TEST(SampleSizes, EpochsAreReachedAndNotPassedByMoreThanARound) {
   }
 }
 
-TEST(SampleSizes, WhatCannotBe) {
+TEST(SampleSizes, RefuseImpossibleSizes) {
   expect_invalid(SampleSizes::of({}).error(), "at least one round");
   expect_invalid(SampleSizes::constant(0, 5).error(), "1 or above");
   expect_invalid(SampleSizes::constant(5, 0).error(), "1 or above");
@@ -54,7 +54,7 @@ TEST(SampleSizes, WhatCannotBe) {
   }
 }
 
-TEST(SampleSizes, EventsSayHowTheRoundsAreDrawn) {
+TEST(SampleSizes, DescribeHowTheRoundsAreDrawn) {
   const SampleSizes sizes = SampleSizes::of({{10, 3}, {20, 2}}).value();
   const Rows rows = Rows::of(1000);
   const NoiseMultiplier noise = NoiseMultiplier::of(4.0);

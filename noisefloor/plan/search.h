@@ -5,7 +5,8 @@
 
 namespace noisefloor {
 
-// The largest n from `least` to `most` that fits, if all up to some n do and none beyond; least − 1 if none does.
+// The largest n from `least` to `most` that fits, provided that all up to some n fit and none beyond; least − 1 if none
+// fits.
 template <class Fits>
 [[nodiscard]] std::uint64_t largest_that_fits(std::uint64_t least, std::uint64_t most, const Fits& fits) {
   std::uint64_t good = least - 1;

@@ -10,7 +10,7 @@ Result<UtilityCurve> utility_curve(TrainableModel& model, std::span<const float>
                                    std::span<const NoiseMultiplier> noise, std::size_t draws, const Dataset& test,
                                    BitStream& stream) {
   const std::optional<double> accuracy = model.quality(weights, test).accuracy;
-  if (!accuracy) return invalid_argument("a utility graph is of accuracy: the model must predict classes");
+  if (!accuracy) return invalid_argument("a utility graph shows accuracy: use a model that predicts classes");
   if (*accuracy <= 0) return invalid_argument("the model has no accuracy even without noise: train it longer first");
   UtilityCurve curve{clip, *accuracy, {}};
   std::vector<float> noisy;
@@ -31,7 +31,7 @@ Result<UtilityCurve> utility_curve(TrainableModel& model, std::span<const float>
 
 namespace {
 
-// The largest σ of this curve, or 0.
+// The largest σ that this curve tolerates, or 0.
 double tolerated(const UtilityCurve& curve, double least) {
   double found = 0;
   const UtilityPoint* before = nullptr;

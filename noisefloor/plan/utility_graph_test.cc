@@ -12,7 +12,7 @@ namespace {
 
 using testing::expect_invalid;
 
-// Two classes, of which the model x > 0 is right about all.
+// Two classes; the model x > 0 is right about every row.
 Dataset two_classes() {
   Dataset data{.rows = 400, .shape = {1}, .features = {}, .labels = {}, .classes = 2, .targets = {}};
   for (int i = 0; i < 400; ++i) {
@@ -36,7 +36,7 @@ UtilityCurve curve(double clip, double accuracy, std::initializer_list<std::pair
   return made;
 }
 
-TEST(UtilityGraph, NoiseOfTheScaleOfTheModelIsWhereItBreaks) {
+TEST(UtilityGraph, FallsWhereNoiseReachesTheScaleOfTheModel) {
   const Dataset data = two_classes();
   const auto program = lanes::Program::create({1, 1, 1}, {lanes::Linear{1}}, lanes::Loss::kBinary).value();
   const auto model = LanesSource::create(program, data, 2).value();
@@ -46,13 +46,14 @@ TEST(UtilityGraph, NoiseOfTheScaleOfTheModelIsWhereItBreaks) {
           .value();
   EXPECT_EQ(found.accuracy, 1);
   EXPECT_EQ(found.points[0].lowest, 1) << "0.05 on a weight of 4 changes nothing";
-  // Weight and bias are noise: the weight's sign is right in half of the draws, and the bias drowns it in half of all.
+  // Weight and bias are pure noise: the weight's sign is right in half of the draws, and the bias drowns it in half of
+  // all draws.
   EXPECT_NEAR(found.points[1].mean, 0.5, 0.08);
   EXPECT_EQ(found.points[1].lowest, 0);
   EXPECT_EQ(found.points[1].highest, 1);
 }
 
-TEST(UtilityGraph, TheMostNoiseThatCostsLittleEnough) {
+TEST(UtilityGraph, RecommendsTheMostNoiseThatCostsLittleEnough) {
   const std::vector<UtilityCurve> curves{curve(0.1, 0.9, {{10, 1.0}, {20, 0.9}, {40, 0.5}}),
                                          curve(0.05, 0.9, {{10, 1.0}, {20, 0.98}, {40, 0.7}}),
                                          curve(0.01, 0.4, {{10, 1.0}, {20, 1.0}, {40, 1.0}})};
@@ -64,7 +65,7 @@ TEST(UtilityGraph, TheMostNoiseThatCostsLittleEnough) {
   EXPECT_FALSE(recommended(std::vector{curve(0.1, 0.9, {{10, 0.5}})}, 0.1).has_value());
 }
 
-TEST(UtilityGraph, NumbersHaveNoAccuracy) {
+TEST(UtilityGraph, RefusesModelsThatPredictNumbers) {
   Dataset data = two_classes();
   data.targets.assign(data.rows, 0.5F);
   data.labels.clear();
