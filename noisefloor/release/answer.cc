@@ -25,12 +25,12 @@ Error bad(std::string_view where, std::string_view why) {
   return invalid_argument(fmt::format("{} of the answer {}", shown(where), why));
 }
 
-// Names are not empty, are text and are there once.
+// Checks that names are UTF-8, not empty and not repeated.
 class Names {
  public:
   Result<void> add(const std::string& name) {
     if (name.empty() || !is_utf8(name)) return bad(name, "needs a name that is UTF-8 text");
-    if (!seen_.insert(name).second) return bad(name, "is there twice");
+    if (!seen_.insert(name).second) return bad(name, "is there twice; each name must be unique");
     return success();
   }
 
@@ -79,11 +79,12 @@ bool are_good_gaps(const AnswerColumn& column) {
 
 Result<void> check_column(const AnswerColumn& column, std::size_t rows) {
   if (column.rows() != rows) return bad(column.name, "is a column of another length than the first");
-  if (!are_good_cells(column)) return bad(column.name, "has a cell that is no finite number or no UTF-8 text");
+  if (!are_good_cells(column)) return bad(column.name, "has a cell that is not a finite number or not UTF-8 text");
   if (!are_good_gaps(column)) return bad(column.name, "has missing rows that are out of order or not empty");
   const bool is_number = std::holds_alternative<AnswerColumn::Numbers>(column.cells);
   const bool has_range = is_number || std::holds_alternative<AnswerColumn::Integers>(column.cells);
-  if (!is_good_grid(column.grid) || (column.grid && !is_number)) return bad(column.name, "has a grid that is none");
+  if (!is_good_grid(column.grid) || (column.grid && !is_number))
+    return bad(column.name, "has a grid that is not a finite number above 0, or has no numbers");
   if (column.ranges.empty()) {
     if (column.confidence && rows > 0) return bad(column.name, "has a confidence and no ranges");
     return success();
@@ -116,9 +117,10 @@ Result<void> check_value(const AnswerValue& value) {
         }
       },
       value.value);
-  if (!good) return bad(value.name, "is no finite number or no UTF-8 text");
+  if (!good) return bad(value.name, "is not a finite number or not UTF-8 text");
   const bool is_number = std::holds_alternative<double>(value.value);
-  if (!is_good_grid(value.grid) || (value.grid && !is_number)) return bad(value.name, "has a grid that is none");
+  if (!is_good_grid(value.grid) || (value.grid && !is_number))
+    return bad(value.name, "has a grid that is not a finite number above 0, or is not a number");
   const bool may_have_bars = is_number || std::holds_alternative<std::int64_t>(value.value);
   if (value.error_bars && (!may_have_bars || !is_good_range(value.error_bars->range))) {
     return bad(value.name, "has error bars that do not fit it");
@@ -127,19 +129,19 @@ Result<void> check_value(const AnswerValue& value) {
 }
 
 Result<void> check_content(const AnswerContent& content) {
-  Names names;  // of all: whoever reads an answer finds each thing by its name
+  Names names;  // one set for all parts: readers find each thing by its name
   for (const AnswerValue& value : content.values) {
     NF_TRY_VOID(names.add(value.name));
     NF_TRY_VOID(check_value(value));
   }
   for (const AnswerBound& bound : content.bounds) {
     NF_TRY_VOID(names.add(bound.name));
-    if (!std::isfinite(bound.at_most)) return bad(bound.name, "is no finite number");
+    if (!std::isfinite(bound.at_most)) return bad(bound.name, "is not a finite number");
   }
   for (const AnswerFact& fact : content.facts) {
     NF_TRY_VOID(names.add(fact.name));
     if (!std::visit(IsGoodDatum{}, fact.value) || !is_utf8(fact.meaning)) {
-      return bad(fact.name, "is no finite number or no UTF-8 text");
+      return bad(fact.name, "is not a finite number or not UTF-8 text");
     }
   }
   return success();

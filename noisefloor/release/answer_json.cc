@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kVersionKey = "noisefloor_answer";
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// --- Writing --------------------------------------------------------------------------------------------------------------
+// --- Writing ---------------------------------------------------------------------------------------------------------
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -91,7 +91,7 @@ Json fact_json(const AnswerFact& fact) {
   return json;
 }
 
-// --- Reading: throws what nlohmann throws; parse_answer catches it -------------------------------------------------------------
+// --- Reading: throws what nlohmann throws; parse_answer catches it ---------------------------------------------------
 
 double lower_of(const Json& json) { return json.is_null() ? -kInfinite : json.get<double>(); }
 double upper_of(const Json& json) { return json.is_null() ? kInfinite : json.get<double>(); }
@@ -106,7 +106,7 @@ void read_cells(const Json& list, AnswerColumn& column) {
   column.cells = std::move(cells);
 }
 
-Error unknown_type() { return input_data_error("the answer holds a type that is not known here"); }
+Error unknown_type() { return input_data_error("the answer holds a type that this version does not know"); }
 
 Result<AnswerColumn> read_column(const Json& json) {
   AnswerColumn column{json.at("name").get<std::string>(), AnswerColumn::Numbers{}};
@@ -128,7 +128,7 @@ Result<AnswerColumn> read_column(const Json& json) {
     NF_TRY(column.confidence, Confidence::make(json["confidence"].get<double>()));
     const Json& lower = json.at("lower");
     const Json& upper = json.at("upper");
-    if (lower.size() != upper.size()) return input_data_error("the answer has ranges with one end");
+    if (lower.size() != upper.size()) return input_data_error("the answer has ranges with only one end");
     for (std::size_t i = 0; i < lower.size(); ++i) column.ranges.push_back({lower_of(lower[i]), upper_of(upper[i])});
   }
   return column;
@@ -241,16 +241,17 @@ Result<Answer> parse_answer(std::string_view text) {
   if (internal::is_too_deep(text)) return input_data_error("the answer is nested too deeply");
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || !json.contains(kVersionKey) || json[kVersionKey] != kAnswerVersion) {
-    return input_data_error("this is no answer of a version that is known here");
+    return input_data_error("this is not an answer, or its version is not known here");
   }
   try {
     NF_TRY(Answer answer, read(json));
     if (const Result<void> good = check_answer(answer); !good.has_value()) {
       return input_data_error(good.error().message);
     }
-    // What was passed over would be missing here.
+    // A field that reading skipped would be missing here.
     if (json_of(answer).dump() != json.dump()) {
-      return input_data_error("the answer has a field, an order or a number that is not as it is written here");
+      return input_data_error(
+          "the answer has a field, an order or a number that differs from how this version writes it");
     }
     return answer;
   } catch (const nlohmann::json::exception&) {

@@ -7,8 +7,8 @@
 namespace noisefloor {
 namespace {
 
-// Version 0.1 described a question by less than is written today. A key that it used keeps its meaning: the ledger knows the
-// request by its words of then.
+// Version 0.1 described a question in fewer words than this version. A key that it used keeps its meaning: the ledger
+// knows the request by its words of that time.
 Result<void> use_former_words(ReserveRequest& spend, const Question& question, Ledger& ledger) {
   if (question.former_configuration.empty()) return success();
   bool known = false;
@@ -19,7 +19,7 @@ Result<void> use_former_words(ReserveRequest& spend, const Question& question, L
   if (!known) return success();
   ReserveRequest former = spend;
   former.note.configuration = question.former_configuration;
-  // The key is taken, so that this reserves nothing: it tells whether these are the words it was taken with.
+  // The key is taken, so that this reserves nothing: it tells whether the key was taken with these words.
   const Result<Reservation> found = ledger.reserve(former);
   const bool same_words = found.has_value() || found.error().code == ErrorCode::kBudgetExhausted;
   if (same_words) {
@@ -66,7 +66,7 @@ Result<std::optional<Answer>> read_answer(const Sealed& release) {
   if (!document || !is_typed_answer(document->content)) return std::optional<Answer>{};
   NF_TRY(Answer answer, parse_answer(document->content));
   if (answer.statement != release.certificate.statement || answer.delta != release.certificate.delta) {
-    return verification_failed("the answer states something else than its certificate");
+    return verification_failed("the answer and its certificate state different things");
   }
   return std::optional<Answer>(std::move(answer));
 }

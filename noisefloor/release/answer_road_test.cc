@@ -40,12 +40,12 @@ class AnswerRoadTest : public ::testing::Test {
   static DpStatement statement(double epsilon = 1) {
     return {Adjacency::kAddRemove, PrivacyUnit::kRow, testing::pure(epsilon)};
   }
-  // What a mechanism says of noise from a seed.
+  // A mechanism's statement for noise from a seed.
   static DpStatement replayed() {
     return {Adjacency::kAddRemove, PrivacyUnit::kRow,
             ComposedEvent{{testing::pure(1), NonPrivateEvent{"replayed noise"}}}};
   }
-  // A number that is drawn anew each time, so that no two runs agree.
+  // Its answer is drawn anew each time, so that no two runs agree.
   Question question() {
     Question made{"count", statement(), Delta::of(0)};
     made.configuration = R"({"mechanism":"count","bins":3})";
@@ -79,7 +79,7 @@ class AnswerRoadTest : public ::testing::Test {
   int rehearsals_ = 0;
 };
 
-TEST_F(AnswerRoadTest, AnAnswerIsPaidForCertifiedAndGivenAgain) {
+TEST_F(AnswerRoadTest, PaysForCertifiesAndRepeatsAnAnswer) {
   const ReleasedAnswer first = value_of(ask(question()));
   EXPECT_FALSE(first.again);
   EXPECT_EQ(draws_, 1);
@@ -106,7 +106,7 @@ TEST_F(AnswerRoadTest, AnAnswerIsPaidForCertifiedAndGivenAgain) {
   testing::expect_clean(place_);
 }
 
-TEST_F(AnswerRoadTest, ARunThatStatesSomethingElseIsNotGivenOut) {
+TEST_F(AnswerRoadTest, GivesOutNoAnswerThatStatesSomethingElse) {
   for (const DpStatement& other :
        {statement(0.5), statement(2), DpStatement{Adjacency::kReplaceOne, PrivacyUnit::kRow, testing::pure(1)},
         DpStatement{Adjacency::kAddRemove, PrivacyUnit::kPerson, testing::pure(1)}, replayed()}) {
@@ -118,8 +118,8 @@ TEST_F(AnswerRoadTest, ARunThatStatesSomethingElseIsNotGivenOut) {
     };
     const double before = spent();
     testing::MemoryOutlet outlet;
-    const std::string message =
-        expect_error(release_answer(request(key), lies, *open(), outlet), ErrorCode::kInternal, "something else");
+    const std::string message = expect_error(release_answer(request(key), lies, *open(), outlet), ErrorCode::kInternal,
+                                             "state different things");
     EXPECT_EQ(message.find("987"), std::string::npos);
     EXPECT_TRUE(outlet.published.empty());
     EXPECT_NEAR(spent() - before, 1, 1e-9) << "noise was drawn: it counts";
@@ -127,7 +127,7 @@ TEST_F(AnswerRoadTest, ARunThatStatesSomethingElseIsNotGivenOut) {
   }
 }
 
-TEST_F(AnswerRoadTest, ARunThatFailsOrThrowsIsSpentAndSaysNothingOfTheData) {
+TEST_F(AnswerRoadTest, CountsAFailedRunAsSpentAndShowsNothingOfTheData) {
   Question fails = question();
   fails.draw = [](SecureRandom&) -> Result<Drawn> { return internal_error("it broke"); };
   expect_error(ask(fails, "fails"), ErrorCode::kInternal, "it broke");
@@ -145,7 +145,7 @@ TEST_F(AnswerRoadTest, ARunThatFailsOrThrowsIsSpentAndSaysNothingOfTheData) {
   EXPECT_EQ(draws_, 0);
 }
 
-TEST_F(AnswerRoadTest, WhatIsWrongWithAQuestionIsFoundBeforeAnythingIsSpent) {
+TEST_F(AnswerRoadTest, FindsABadQuestionBeforeAnythingIsSpent) {
   Question fails = question();
   fails.rehearse = [](ReplayRandom&) -> Result<Drawn> { return invalid_argument("there are no rows"); };
   expect_error(ask(fails), ErrorCode::kInvalidArgument, "no rows");
@@ -155,7 +155,7 @@ TEST_F(AnswerRoadTest, WhatIsWrongWithAQuestionIsFoundBeforeAnythingIsSpent) {
   Question unwritable = question();
   unwritable.rehearse = [](ReplayRandom&) -> Result<Drawn> { return Drawn{{{{"\xff", 1.0}}}, replayed()}; };
   expect_error(ask(unwritable), ErrorCode::kInvalidArgument, "UTF-8");
-  // Known noise that claims to be private.
+  // This question claims privacy for known noise.
   Question claims = question();
   claims.rehearse = [](ReplayRandom&) -> Result<Drawn> { return Drawn{content(1), statement()}; };
   expect_error(ask(claims), ErrorCode::kInternal, "not private");
@@ -169,7 +169,7 @@ TEST_F(AnswerRoadTest, WhatIsWrongWithAQuestionIsFoundBeforeAnythingIsSpent) {
   EXPECT_EQ(spent(), 0);
 }
 
-TEST_F(AnswerRoadTest, TheSameKeyWithAnotherQuestionIsRefused) {
+TEST_F(AnswerRoadTest, RefusesTheSameKeyWithAnotherQuestion) {
   const std::string first = value_of(ask(question())).release.bytes;
   Question other = question();
   other.configuration = R"({"mechanism":"count","bins":4})";
@@ -182,7 +182,7 @@ TEST_F(AnswerRoadTest, TheSameKeyWithAnotherQuestionIsRefused) {
   EXPECT_EQ(value_of(ask(question())).release.bytes, first);
 }
 
-TEST_F(AnswerRoadTest, NothingIsDrawnThatTheBudgetDoesNotAllow) {
+TEST_F(AnswerRoadTest, DrawsNothingThatTheBudgetDoesNotAllow) {
   Question dear = question();
   dear.statement = statement(6);
   expect_error(ask(dear), ErrorCode::kBudgetExhausted, "does not allow");
@@ -190,7 +190,8 @@ TEST_F(AnswerRoadTest, NothingIsDrawnThatTheBudgetDoesNotAllow) {
   EXPECT_EQ(spent(), 0);
 }
 
-// As version 0.1 released an answer: what the terminal printed, under a shorter description of the question.
+// Releases an answer as version 0.1 did: the text that the terminal printed, under a shorter description of the
+// question.
 class FormerAnswerTest : public AnswerRoadTest {
  protected:
   static constexpr const char* kFormer = R"({"mechanism":"count"})";
@@ -211,7 +212,7 @@ class FormerAnswerTest : public AnswerRoadTest {
   }
 };
 
-TEST_F(FormerAnswerTest, AnOldKeyGetsTheOldBytes) {
+TEST_F(FormerAnswerTest, ReturnsTheOldBytesForAnOldKey) {
   LedgerOutlet outlet;
   const std::string bytes = value_of(release_as_before(outlet)).release.bytes;
   const ReleasedAnswer again = value_of(ask(renewed()));
@@ -221,15 +222,15 @@ TEST_F(FormerAnswerTest, AnOldKeyGetsTheOldBytes) {
   EXPECT_EQ(draws_, 0);
   EXPECT_NEAR(spent(), 1, 1e-9);
   expect_good(verify_in_ledger(value_of(verify_release(bytes)), *open()));
-  // Another question is another one in the old words too.
+  // A different question also differs in the old words.
   Question dearer = renewed();
   dearer.statement = statement(2);
   expect_error(ask(dearer), ErrorCode::kInvalidArgument, "another request");
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
-// Sealed by version 0.1, which was killed before it committed.
-TEST_F(FormerAnswerTest, AnOldSealedFileIsCommittedAndPublished) {
+// Version 0.1 sealed this, and was killed before it committed.
+TEST_F(FormerAnswerTest, CommitsAndPublishesAnOldSealedFile) {
   class Dies final : public Outlet {
    public:
     explicit Dies(FileOutlet& file) : file_(file) {}
@@ -258,14 +259,14 @@ TEST_F(FormerAnswerTest, AnOldSealedFileIsCommittedAndPublished) {
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
-TEST_F(FormerAnswerTest, NewKeysAreRecordedInTodaysWords) {
+TEST_F(FormerAnswerTest, RecordsNewKeysInTodaysWords) {
   EXPECT_EQ(value_of(ask(renewed())).release.certificate.configuration, question().configuration);
   Question other = renewed();
   other.configuration = R"({"mechanism":"count","bins":4})";
   expect_error(ask(other), ErrorCode::kInvalidArgument, "another request");
 }
 
-TEST_F(AnswerRoadTest, AnyAlteredByteOfADocumentIsFound) {
+TEST_F(AnswerRoadTest, FindsAnyAlteredByteOfADocument) {
   const std::string bytes = value_of(ask(question())).release.bytes;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
@@ -274,13 +275,13 @@ TEST_F(AnswerRoadTest, AnyAlteredByteOfADocumentIsFound) {
   }
 }
 
-// Whoever holds the key can certify an answer with a statement that is not the answer's.
-TEST_F(AnswerRoadTest, AnAnswerThatStatesLessThanItsCertificateIsFound) {
+// The holder of the key can certify an answer with a statement that is not the answer's.
+TEST_F(AnswerRoadTest, FindsAnAnswerThatStatesLessThanItsCertificate) {
   Answer cheap{"count", content(1), statement(0.1), Delta::of(0)};
   Draft draft = value_of(
       document_draft(ReleaseKind::kAnswer, "key", to_json(cheap), statement(), Delta::of(0), "{}", "", "1.2.3"));
   const Sealed sealed = seal(std::move(draft), {}, {});
-  expect_error(read_answer(sealed), ErrorCode::kVerificationFailed, "something else");
+  expect_error(read_answer(sealed), ErrorCode::kVerificationFailed, "state different things");
 }
 
 enum class Moment : int { kNever, kDrawing, kDrawn, kKept, kPublished, kEnd };
@@ -311,8 +312,8 @@ class Mortal final : public Outlet {
   Moment killed_at_;
 };
 
-// No answer without a reservation, no noise twice, and asking again finishes or says why not.
-TEST_F(AnswerRoadTest, KilledBetweenTheSteps) {
+// No answer is given without a reservation, no noise is drawn twice, and asking again finishes or says why not.
+TEST_F(AnswerRoadTest, SurvivesBeingKilledBetweenTheSteps) {
   for (int moment = 1; moment < static_cast<int>(Moment::kEnd); ++moment) {
     SCOPED_TRACE(moment);
     const auto killed_at = static_cast<Moment>(moment);
@@ -348,7 +349,7 @@ TEST_F(AnswerRoadTest, KilledBetweenTheSteps) {
   }
 }
 
-TEST_F(AnswerRoadTest, WithoutALedgerAnswersAreDrawnAndReplaysAreMarked) {
+TEST_F(AnswerRoadTest, DrawsWithoutALedgerAndMarksReplays) {
   SecureRandom secure = value_of(SecureRandom::create());
   EXPECT_FALSE(value_of(answer_of(question(), {"1.2.3"}, secure)).replayed);
   ReplayRandom replay = value_of(ReplayRandom::create(7));
@@ -362,9 +363,9 @@ TEST_F(AnswerRoadTest, WithoutALedgerAnswersAreDrawnAndReplaysAreMarked) {
   EXPECT_EQ(spent(), 0);
 }
 
-// --- Quotes ---------------------------------------------------------------------------------------------------------------
+// --- Quotes ----------------------------------------------------------------------------------------------------------
 
-TEST_F(AnswerRoadTest, AQuoteSaysWhatTheRoadWillSay) {
+TEST_F(AnswerRoadTest, PredictsByAQuoteWhatARequestWillGet) {
   const auto reader = value_of(Ledger::open_to_read(place_, {}));
   const auto quoted = [&](const Question& asked, const std::string& key = "key") {
     return quote(spend_of(request(key), asked), *reader);
@@ -402,7 +403,7 @@ TEST_F(AnswerRoadTest, AQuoteSaysWhatTheRoadWillSay) {
   EXPECT_NE(lost.why_not.find("open"), std::string::npos) << lost.why_not;
 }
 
-TEST_F(AnswerRoadTest, AQuoteKnowsTheTimesOfABudget) {
+TEST_F(AnswerRoadTest, QuotesWithTheOpeningTimesOfABudget) {
   BudgetTerms over = testing::terms("over", 5, 0, Rule::kBasic);
   over.until = 1;
   expect_good(open()->create_budget(over));

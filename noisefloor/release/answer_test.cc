@@ -58,7 +58,7 @@ Answer parsed(const std::string& text) {
   return std::move(answer).value();
 }
 
-TEST(Answer, ComesBackAsItWas) {
+TEST(Answer, RoundTripsThroughJson) {
   const Answer answer = rich_answer();
   ASSERT_TRUE(check_answer(answer).has_value()) << check_answer(answer).error().message;
   const Answer read = parsed(to_json(answer));
@@ -83,7 +83,7 @@ TEST(Answer, ComesBackAsItWas) {
   EXPECT_EQ(table.find("nothing"), nullptr);
 }
 
-TEST(Answer, ATableMayHaveNoRows) {
+TEST(Answer, MayHoldATableWithoutRows) {
   Answer answer = rich_answer();
   AnswerColumn column{"n", AnswerColumn::Integers{}};
   column.confidence = Confidence::of(0.9);
@@ -92,7 +92,7 @@ TEST(Answer, ATableMayHaveNoRows) {
   EXPECT_EQ(to_json(parsed(to_json(answer))), to_json(answer));
 }
 
-TEST(Answer, WhatCannotBeWrittenIsRefusedByNameAndNotByValue) {
+TEST(Answer, RefusesBadFieldsByNameAndNotByValue) {
   const auto refuse = [](const std::string& named, const std::function<void(Answer&)>& spoil) {
     Answer answer = rich_answer();
     spoil(answer);
@@ -134,7 +134,7 @@ TEST(Answer, WhatCannotBeWrittenIsRefusedByNameAndNotByValue) {
   refuse("statement", [](Answer& a) { a.replayed = true; });
 }
 
-// Every field, at every depth: gone, or of another type.
+// Removes every field, at every depth, or changes its type.
 void spoil_each(const Json& whole, const Json::json_pointer& at,
                 const std::function<void(const std::string&, const Json&)>& use) {
   const Json& value = whole.at(at);
@@ -153,10 +153,10 @@ void spoil_each(const Json& whole, const Json::json_pointer& at,
   use(at.to_string(), changed);
 }
 
-TEST(Answer, ReadingIsStrict) {
+TEST(Answer, IsReadStrictly) {
   const Json whole = Json::parse(to_json(rich_answer()));
   int tried = 0;
-  // These may be missing, and strings may stand where strings are free.
+  // These may be missing, and where any string is allowed, another string is too.
   spoil_each(whole, Json::json_pointer(""), [&](const std::string& where, const Json& changed) {
     const bool optional = where == "without /asked" || where == "without /dataset" ||
                           where == "without /dataset/digest" || where.ends_with("/grid") ||
@@ -182,8 +182,8 @@ TEST(Answer, ReadingIsStrict) {
   }
 }
 
-// Whoever writes JSON of so many levels back needs a stack for it.
-TEST(Answer, HostileDepthIsRefusedAndNotAnOverflow) {
+// Writing JSON of so many levels back would overflow the stack.
+TEST(Answer, RefusesHostileDepthWithoutAnOverflow) {
   const std::string deep = std::string(10'000'000, '[') + std::string(10'000'000, ']');
   EXPECT_EQ(parse_answer(R"({"noisefloor_answer":1,"a":)" + deep + "}").error().code, ErrorCode::kInputData);
   for (const char* key : {"certificate", "noisefloor_certificate", "value"}) {
@@ -192,7 +192,7 @@ TEST(Answer, HostileDepthIsRefusedAndNotAnOverflow) {
   }
   EXPECT_FALSE(
       verify_release(R"({"value":1,"certificate":{"noisefloor_certificate":2,"a":)" + deep + "}}").has_value());
-  // Brackets within a text are no levels.
+  // Brackets inside a string are not levels.
   Answer answer = rich_answer();
   answer.data = std::string(1000, '[') + "\"\\\"";
   EXPECT_EQ(parsed(to_json(answer)).data, answer.data);

@@ -56,10 +56,10 @@ Result<ReleaseKind> parse_kind(const std::string& text) {
   for (const ReleaseKind kind : {ReleaseKind::kModel, ReleaseKind::kAnswer, ReleaseKind::kUtilityGraph}) {
     if (name_of(kind) == text) return kind;
   }
-  return input_data_error("the certificate is about a thing that is not known here");
+  return input_data_error("the certificate is about a kind of release that this version does not know");
 }
 
-// Everything but the signature.
+// Everything except the signature.
 Json body_of(const Certificate& certificate) {
   Json json{{"noisefloor_certificate", kCertificateVersion},
             {"name", certificate.name},
@@ -92,10 +92,10 @@ template <class Bytes>
 Result<Bytes> bytes_of(const Json& json, const char* key) {
   Bytes bytes{};
   if (from_hex(json.at(key).get<std::string>(), bytes)) return bytes;
-  return input_data_error(fmt::format("the {} of a certificate is hexadecimal digits", key));
+  return input_data_error(fmt::format("the {} of a certificate must be hexadecimal digits", key));
 }
 
-// Throws what nlohmann throws.
+// Throws nlohmann's exceptions.
 Result<Certificate> read(const Json& json) {
   NF_TRY(DpStatement statement, parse_statement(json.at("statement").dump()));
   NF_TRY(const Delta delta, Delta::make(json.at("delta").get<double>()));
@@ -114,7 +114,7 @@ Result<Certificate> read(const Json& json) {
                           released,
                           json.at("program").get<std::string>(),
                           {}};
-  (void)json.at("not_covered").get<std::vector<std::string>>();  // which readers show
+  (void)json.at("not_covered").get<std::vector<std::string>>();  // must be there: readers show it
   for (const Json& point : json.at("epsilon_at_other_deltas")) {
     certificate.curve.push_back({point.at("delta").get<double>(), number_of(point.at("epsilon"))});
   }
@@ -130,19 +130,20 @@ Result<Certificate> read(const Json& json) {
   return certificate;
 }
 
-// What is stated may be above what follows from the statement, never below.
+// The stated ε may be above the one that follows from the statement, never below.
 Result<void> expect_true(const Certificate& certificate) {
   NF_TRY(const Interval epsilon, certified_epsilon(certificate.statement, certificate.delta));
   if (!(epsilon.upper <= certificate.epsilon.upper) || !(certificate.epsilon.lower <= epsilon.upper)) {
-    return verification_failed(
-        fmt::format("it says epsilon {:.10g}, and its events cost {:.10g}", certificate.epsilon.upper, epsilon.upper));
+    return verification_failed(fmt::format("the certificate states epsilon {:.10g}, but its events cost {:.10g}",
+                                           certificate.epsilon.upper, epsilon.upper));
   }
   for (const CurvePoint& point : certificate.curve) {
     NF_TRY(const Delta delta, Delta::make(point.delta));
     NF_TRY(const Interval there, certified_epsilon(certificate.statement, delta));
     if (!(there.upper <= point.epsilon)) {
-      return verification_failed(fmt::format("it says epsilon {:.10g} at delta {:g}, and its events cost {:.10g} there",
-                                             point.epsilon, point.delta, there.upper));
+      return verification_failed(
+          fmt::format("the certificate states epsilon {:.10g} at delta {:g}, but its events cost {:.10g}",
+                      point.epsilon, point.delta, there.upper));
     }
   }
   return success();
@@ -195,13 +196,13 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
   if (internal::is_too_deep(text)) return input_data_error("the certificate is nested too deeply");
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("noisefloor_certificate", 0) != kCertificateVersion) {
-    return input_data_error("this is no certificate of a version that is known here");
+    return input_data_error("this is not a certificate, or its version is not known here");
   }
-  if (json.dump(2) + "\n" != text) return verification_failed("its text was altered");
+  if (json.dump(2) + "\n" != text) return verification_failed("the certificate's text was altered");
   try {
     NF_TRY(Certificate certificate, read(json));
     if (!json.contains("signature")) {
-      if (certificate.spend) return verification_failed("it names a ledger and is not signed by it");
+      if (certificate.spend) return verification_failed("the certificate names a ledger but is not signed by it");
       NF_TRY_VOID(expect_true(certificate));
       return SignedCertificate{std::move(certificate), {}};
     }
@@ -211,11 +212,11 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
     NF_TRY(const PublicKey key, bytes_of<PublicKey>(json, "public_key"));
     NF_TRY(const Signature signature, bytes_of<Signature>(json, "signature"));
     if (!verify_signature(key, body.dump(), signature))
-      return verification_failed("it was altered after it was signed");
+      return verification_failed("the certificate was altered after it was signed");
     NF_TRY_VOID(expect_true(certificate));
     return SignedCertificate{std::move(certificate), key};
   } catch (const nlohmann::json::exception&) {
-    return verification_failed("a field is missing or of another type");
+    return verification_failed("a field of the certificate is missing or of another type");
   }
 }
 

@@ -1,9 +1,10 @@
-// What a release promises, in a form that anyone can recompute: the events that made it, their certified ε, what was released,
-// and which ledger paid; signed with that ledger's key.
+// The promise of a release, in a form that anyone can recompute: the events that made it, their certified ε, what was
+// released, and which ledger paid; signed with that ledger's key.
 //
-// Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for whoever reads it. The
-//                digest is that of the document, or of a model's tensors, so a certificate is not about another one.
-//                parse_certificate gives back only what was signed and is true of its own statement.
+// Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for every reader.
+//                The digest is that of the document, or of a model's tensors, so that a certificate fits no other
+//                release. parse_certificate returns only what was signed, and only if it is true of its own
+//                statement.
 // Format:        docs/formats/certificate.md.
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -31,12 +32,12 @@ inline constexpr int kCertificateVersion = 2;
 enum class ReleaseKind : std::uint8_t { kModel, kAnswer, kUtilityGraph };
 [[nodiscard]] std::string_view name_of(ReleaseKind kind);  // "model", "answer", "utility graph"
 
-// Where the cost stands.
+// The ledger entries that record the cost.
 struct CertifiedSpend {
   Digest ledger{};  // its identity
   std::string budget;
-  std::vector<std::uint64_t> reservations;  // more than one if it went on from a checkpoint
-  std::uint64_t head = 0;                   // entries of the ledger when it was sealed, and the hash of the last
+  std::vector<std::uint64_t> reservations;  // more than one if training continued from a checkpoint
+  std::uint64_t head = 0;  // entries of the ledger at the time of sealing; head_hash is the hash of the last
   Digest head_hash{};
   friend bool operator==(const CertifiedSpend&, const CertifiedSpend&) = default;
 };
@@ -50,14 +51,14 @@ struct CurvePoint {
 struct Certificate {
   ReleaseKind kind;
   std::string name;
-  DpStatement statement;  // of all that was drawn for it
+  DpStatement statement;  // all that was drawn for it
   Delta delta;
   Interval epsilon;               // certified, at delta; infinite if there is no privacy
-  std::vector<CurvePoint> curve;  // empty if there is none
-  std::uint64_t steps = 0;        // that a model's weights went through
+  std::vector<CurvePoint> curve;  // empty if there is no privacy
+  std::uint64_t steps = 0;        // steps that made a model's weights
   bool replayed = false;          // noise that can be repeated: no privacy
-  std::string configuration;      // a JSON object: sampler, clipping, noise and the rest, as the ledger's record has it
-  std::string data;               // what was taken as public of the data, in words
+  std::string configuration;      // a JSON object: sampler, clipping, noise and the rest, as in the ledger's record
+  std::string data;               // facts about the data that were taken as public, in words
   Digest released{};
   std::string program_version;
   std::optional<CertifiedSpend> spend;  // nothing without a ledger
@@ -66,24 +67,24 @@ struct Certificate {
 // Fails if no accountant understands the statement.
 [[nodiscard]] Result<Interval> certified_epsilon(const DpStatement& statement, Delta delta);
 
-// ε at some usual δ; what no accountant can say is left out.
+// ε at some usual δ, without those δ at which no accountant can tell.
 [[nodiscard]] std::vector<CurvePoint> certified_curve(const DpStatement& statement);
 
-// The digest of a document in JSON, however it is spaced. Requires JSON.
+// The digest of a document in JSON, which does not depend on its spacing. Requires JSON.
 [[nodiscard]] Digest digest_of(std::string_view document);
 
-// Signs a text; nothing where there is no key, as for what was not charged.
+// Signs a text. Empty if there is no key, as for releases that were not charged.
 using Sign = std::function<std::pair<PublicKey, Signature>(std::string_view)>;
 
-// One JSON object, of which there is one text; infinite ε is null.
+// One JSON object. A certificate has exactly one text; infinite ε is null.
 [[nodiscard]] std::string to_json(const Certificate& certificate, const Sign& sign);
 
 struct SignedCertificate {
   Certificate certificate;
   std::optional<PublicKey> key;  // nothing if it is not signed
 };
-// kInputData if it is no certificate; kVerificationFailed with the reason if anything in it was altered, or is not what follows
-// from its statement.
+// kInputData if the text is not a certificate; kVerificationFailed, with the reason, if anything in it was altered or
+// does not follow from its statement.
 [[nodiscard]] Result<SignedCertificate> parse_certificate(std::string_view text);
 
 }  // namespace noisefloor

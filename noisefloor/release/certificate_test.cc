@@ -42,7 +42,7 @@ class CertificateTest : public ::testing::Test {
   SigningKey key_;
 };
 
-TEST_F(CertificateTest, ComesBackAsItWas) {
+TEST_F(CertificateTest, RoundTripsThroughJson) {
   const SignedCertificate read = parse_certificate(text()).value();
   EXPECT_EQ(read.key, key_.public_key());
   EXPECT_EQ(read.certificate.statement, certificate().statement);
@@ -51,7 +51,7 @@ TEST_F(CertificateTest, ComesBackAsItWas) {
   EXPECT_EQ(read.certificate.curve.size(), 5U);
 }
 
-// Every field, at every depth: changed, or gone.
+// Changes or removes every field, at every depth.
 void alter(const Json& whole, const Json::json_pointer& at,
            const std::function<void(const std::string&, const Json&)>& use) {
   const Json& value = whole.at(at);
@@ -77,7 +77,7 @@ void alter(const Json& whole, const Json::json_pointer& at,
   use(at.to_string(), changed);
 }
 
-TEST_F(CertificateTest, AnyAlteredFieldIsFound) {
+TEST_F(CertificateTest, FindsAnyAlteredField) {
   int altered = 0;
   alter(Json::parse(text()), Json::json_pointer(""), [&](const std::string& where, const Json& changed) {
     ++altered;
@@ -95,8 +95,8 @@ TEST_F(CertificateTest, AnyAlteredFieldIsFound) {
   }
 }
 
-// Whoever holds the key can sign an ε that is not so.
-TEST_F(CertificateTest, ASignedLieIsFound) {
+// The holder of the key can sign an ε that is false.
+TEST_F(CertificateTest, FindsASignedLie) {
   const auto signed_text = [&](const Certificate& lie) {
     return to_json(lie, [&](std::string_view body) { return std::pair(key_.public_key(), key_.sign(body)); });
   };
@@ -110,14 +110,14 @@ TEST_F(CertificateTest, ASignedLieIsFound) {
   EXPECT_EQ(parse_certificate(to_json(unsigned_spend, {})).error().code, ErrorCode::kVerificationFailed);
 }
 
-// A reader of a kind that release/ does not know: here, the certificate behind a line of text.
+// Reads a kind of file that release/ does not know: here, the certificate follows a line of text.
 Result<std::optional<ReleaseParts>> read_after_line(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');
   if (bytes.starts_with('{') || end == std::string_view::npos) return std::optional<ReleaseParts>{};
   return std::optional<ReleaseParts>(ReleaseParts{std::string(bytes.substr(end + 1)), blake2b(bytes.substr(0, end))});
 }
 
-TEST_F(CertificateTest, AnotherKindOfFileIsVerifiedByItsReader) {
+TEST_F(CertificateTest, VerifiesAnotherKindOfFileByItsReader) {
   const std::string file = kContent + "\n" + text();
   const VerifiedRelease release = verify_release(file, read_after_line).value();
   EXPECT_TRUE(release.has_content);
@@ -127,7 +127,7 @@ TEST_F(CertificateTest, AnotherKindOfFileIsVerifiedByItsReader) {
   EXPECT_FALSE(verify_release(text(), read_after_line).value().has_content) << "a certificate alone";
 }
 
-TEST_F(CertificateTest, WhatHoldsNoCertificatePromisesNothing) {
+TEST_F(CertificateTest, RefusesFilesWithoutACertificate) {
   EXPECT_EQ(verify_release("{}").error().code, ErrorCode::kInputData);
   EXPECT_EQ(verify_release("").error().code, ErrorCode::kInputData);
   EXPECT_EQ(verify_release("\x08text").error().code, ErrorCode::kInputData);

@@ -20,7 +20,8 @@ Result<Draft> document_draft(ReleaseKind kind, std::string name, const std::stri
                              const DpStatement& statement, Delta delta, std::string configuration, std::string data,
                              std::string program_version) {
   const Json json = Json::parse(document, nullptr, false);
-  if (!json.is_object() || json.contains(kMember)) return invalid_argument("a document is a JSON object");
+  if (!json.is_object() || json.contains(kMember))
+    return invalid_argument("a document must be a JSON object without a certificate of its own");
   NF_TRY(const Interval epsilon, certified_epsilon(statement, delta));
   Certificate certificate{kind,
                           std::move(name),
@@ -47,7 +48,7 @@ Result<std::optional<Document>> read_document(std::string_view bytes) {
   if (internal::is_too_deep(bytes)) return input_data_error("the document is nested too deeply");
   Json json = Json::parse(bytes, nullptr, false);
   if (!json.is_object() || !json.contains(kMember) || !json[kMember].is_object()) return std::optional<Document>{};
-  if (text_of(json) != bytes) return verification_failed("its text was altered");
+  if (text_of(json) != bytes) return verification_failed("the document's text was altered");
   std::string certificate = text_of(json[kMember]);
   json.erase(kMember);
   return std::optional<Document>(Document{json.dump(), std::move(certificate)});

@@ -1,5 +1,5 @@
-// A limit for JSON from outside: writing a value back takes as many calls within each other as it has levels, so that a hostile
-// file of a million brackets would overflow the stack.
+// A limit for JSON from outside: writing a value back takes as many nested calls as the value has levels, so that a
+// hostile file of a million brackets would overflow the stack.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace noisefloor::internal {
 
-// Events are the deepest of what is written here, with two levels for each of theirs at most.
+// Events are the deepest values that are written here; each of their levels takes at most two.
 inline constexpr std::size_t kMaxJsonDepth = 256;
 
-// Whether brackets outside of strings are nested deeper than that. For a text that is no JSON either reply is right.
+// Whether brackets outside strings are nested deeper than that. If the text is not JSON, either reply is right.
 [[nodiscard]] inline bool is_too_deep(std::string_view text) {
   std::size_t depth = 0;
   bool in_string = false;

@@ -26,7 +26,7 @@ Result<void> FileOutlet::prepare() {
   if (error) {
     return io_error(fmt::format("the folder {} could not be made: {}", shown(folder.string()), error.message()));
   }
-  // Whether it can be written is known from trying.
+  // Only trying tells whether the folder can be written.
   const std::string probe = path_ + ".probe";
   NF_TRY_VOID(write_file(probe, ""));
   std::filesystem::remove(probe, error);
@@ -46,7 +46,7 @@ Result<std::optional<std::string>> FileOutlet::kept() {
 Result<void> FileOutlet::keep(const std::string& bytes) { return write_file(sealed_path_, bytes); }
 
 Result<void> FileOutlet::publish(const Sealed& release) {
-  // The certificate first: where the file is, everything is.
+  // The certificate is written first: if the file exists, everything does.
   NF_TRY_VOID(write_file(certificate_path_, release.signed_certificate));
   NF_TRY_VOID(write_file(path_, release.bytes));
   std::error_code error;

@@ -1,4 +1,4 @@
-// Where a release goes, on the road of road.h.
+// The place that a release is written to, in the procedure of road.h.
 //
 // Thread safety: an outlet is used by one thread at a time.
 #pragma once
@@ -19,19 +19,19 @@ class Outlet {
   Outlet& operator=(const Outlet&) = delete;
   virtual ~Outlet() = default;
 
-  // For messages.
+  // The name of the place, for messages.
   [[nodiscard]] virtual std::string name() const = 0;
-  // Asked before anything is spent: whether it could be written.
+  // Called before anything is spent. Fails if the outlet could not be written.
   [[nodiscard]] virtual Result<void> prepare() = 0;
-  // What an earlier run put here, public or not yet; nothing if there is none.
+  // The bytes that an earlier run put here, published or not; nothing if there are none.
   [[nodiscard]] virtual Result<std::optional<std::string>> kept() = 0;
-  // Durable when it returns, and not public.
+  // Stores the bytes without publishing them. They are durable when this returns.
   [[nodiscard]] virtual Result<void> keep(const std::string& bytes) = 0;
   // Puts the release where people find it. Harmless if it is already there.
   [[nodiscard]] virtual Result<void> publish(const Sealed& release) = 0;
 };
 
-// A file, and beside it its certificate. Until it is public it is FILE.sealed.
+// A file, with its certificate beside it. Until it is published, it is named FILE.sealed.
 class FileOutlet final : public Outlet {
  public:
   FileOutlet(std::string path, std::string certificate_path);
@@ -47,8 +47,8 @@ class FileOutlet final : public Outlet {
   std::string certificate_path_;
 };
 
-// Nowhere but the ledger: for an answer that its caller shows. Requires a request whose bytes the ledger keeps, since a rerun
-// finds them there alone.
+// Writes nowhere: for an answer that the caller shows. Requires a request whose bytes the ledger keeps, because a rerun
+// finds them only there.
 class LedgerOutlet final : public Outlet {
  public:
   [[nodiscard]] std::string name() const override { return "the ledger"; }

@@ -6,7 +6,7 @@
 namespace noisefloor {
 namespace {
 
-// What a library says might quote data: it is not shown.
+// The text of a library's exception might quote data, so it is not shown.
 template <class Draw, class Source>
 Result<Drawn> drawn_by(const Draw& draw, Source& random) {
   try {
@@ -37,7 +37,7 @@ Result<Answer> answer_of(const Question& question, const Provenance& provenance,
   if (!question.draw) return internal_error("the question cannot be drawn");
   NF_TRY(Drawn drawn, drawn_by(question.draw, random));
   if (drawn.statement != question.statement) {
-    return internal_error("the answer states something else than the question did: it is not given out");
+    return internal_error("the answer and the question state different things, so the answer is not given out");
   }
   return assembled(question, provenance, std::move(drawn), false);
 }
@@ -47,14 +47,15 @@ Result<Answer> answer_of(const Question& question, const Provenance& provenance,
   NF_TRY(Drawn drawn, drawn_by(question.rehearse, random));
   if (!contains<NonPrivateEvent>(drawn.statement.event) || drawn.statement.adjacency != question.statement.adjacency ||
       drawn.statement.unit != question.statement.unit) {
-    return internal_error("an answer with noise from a seed does not say that it is not private: it is not given out");
+    return internal_error(
+        "an answer with noise from a seed does not say that it is not private, so it is not given out");
   }
   return assembled(question, provenance, std::move(drawn), true);
 }
 
 Result<void> rehearse(const Question& question, const Provenance& provenance) {
   if (!question.rehearse) return success();
-  // This noise is known, and nothing of what comes out is kept.
+  // This noise is known, and the result is discarded.
   NF_TRY(ReplayRandom random, ReplayRandom::create(0));
   NF_TRY(const Answer answer, answer_of(question, provenance, random));
   return check_answer(answer);

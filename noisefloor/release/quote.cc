@@ -14,7 +14,8 @@ namespace {
 
 Result<void> expect_same_promise(const BudgetTerms& terms, const DpStatement& statement) {
   if (contains<NonPrivateEvent>(statement.event)) {
-    return invalid_argument("what has no noise, or noise that can be repeated, is not private and is not released");
+    return invalid_argument(
+        "a result without noise, or with noise that can be repeated, is not private and cannot be released");
   }
   if (statement.adjacency == terms.adjacency && statement.unit == terms.unit) return success();
   return invalid_argument(fmt::format("the budget {} is about {} of one {}, and this use about {} of one {}",
@@ -47,7 +48,7 @@ Quote of_earlier(Quote made, const EarlierUse& earlier) {
   made.reservation = earlier.reservation;
   made.fits = earlier.status == SpendStatus::kCommitted;
   if (!made.fits) {
-    made.why_not = fmt::format("the key stands for reservation {}, which is {}: use a new key", earlier.reservation,
+    made.why_not = fmt::format("the key belongs to reservation {}, which is {}: use a new key", earlier.reservation,
                                name_of(earlier.status));
   }
   return made;

@@ -1,5 +1,5 @@
-// How a kind of file holds its certificate. Verification and the road know documents (JSON); whoever releases files of another
-// kind, as a model, hands them the reader for it.
+// Finds the certificate in a kind of file. Verification and road.h know documents (JSON); code that releases files of
+// another kind, such as models, passes a reader for it.
 #pragma once
 
 #include <functional>
@@ -15,11 +15,11 @@ namespace noisefloor {
 // A released file, taken apart.
 struct ReleaseParts {
   std::string certificate;  // its text
-  Digest content{};         // the digest of what the certificate is about
+  Digest content{};         // the digest of the content that the certificate is about
 };
 
-// The parts of a file of the reader's kind; nothing if the file is of another kind. kInputData or kVerificationFailed if it is of
-// this kind and damaged.
+// The parts of a file of the reader's kind; nothing if the file is of another kind. kInputData or kVerificationFailed
+// if it is of this kind and damaged.
 using ReleaseReader = std::function<Result<std::optional<ReleaseParts>>(std::string_view bytes)>;
 
 }  // namespace noisefloor

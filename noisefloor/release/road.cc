@@ -13,12 +13,13 @@ namespace {
 
 Result<void> authorise(const ReleaseRequest& request, Outlet& outlet) {
   if (contains<NonPrivateEvent>(request.spend.statement.event)) {
-    return invalid_argument("what has no noise, or noise that can be repeated, is not private and is not released");
+    return invalid_argument(
+        "a result without noise, or with noise that can be repeated, is not private and cannot be released");
   }
   return outlet.prepare();
 }
 
-// The sealed release of what was made before. Its digest, signature and ε are checked.
+// The sealed release that was made before. Checks its digest, signature and ε.
 Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes) {
   NF_TRY(VerifiedRelease verified, verify_release(bytes, request.reader));
   return Sealed{std::move(bytes), std::move(verified.certificate.certificate), std::move(verified.certificate_text)};
@@ -41,7 +42,7 @@ std::string configuration_of(const ReleaseRequest& request) {
   return stated.empty() ? "{}" : stated;
 }
 
-// What an earlier run of this request sealed and left behind. An error if something else lies there.
+// The release that an earlier run of this request sealed and left behind. An error if the outlet holds anything else.
 Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet) {
   NF_TRY(std::optional<std::string> bytes, outlet.kept());
   if (!bytes) return std::optional<Sealed>{};
@@ -103,7 +104,7 @@ Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outle
     }
     if (!reservation.earlier_answer()) {
       return invalid_argument(
-          fmt::format("the key {} was used before, for reservation {}: what it made has the digest {}. To release, and "
+          fmt::format("the key {} was used before, for reservation {}: its release has the digest {}. To release, and "
                       "spend, again, give another key",
                       shown(request.spend.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
     }

@@ -1,12 +1,12 @@
-// The one road to a release, which every capability travels: authorise, reserve, run, seal, commit, publish.
+// The one procedure for releases, which every capability follows: authorise, reserve, run, seal, commit, publish.
 //
-// Guarantee:     (1) Nothing is run, and so no noise is drawn, before the whole statement is reserved, durably; if the budget
-//                does not allow for it, nothing is spent. (2) What was run is sealed under a signed certificate, kept where a
-//                rerun finds it, committed by its digest, and only then published: what is public is in the ledger. (3) A run
-//                that fails, is stopped or is killed counts as spent. (4) One key is one release. Asking again runs nothing
-//                and returns the same bytes, which are committed and published first if they were not yet; an error says so
-//                if they were lost before they were sealed.
-// Requires:      draws noise only inside `run`.
+// Guarantee:     (1) Nothing is run, and so no noise is drawn, before the whole statement is reserved, durably; if the
+//                budget does not allow for it, nothing is spent. (2) The result of the run is sealed under a signed
+//                certificate, kept where a rerun finds it, committed by its digest, and only then published: everything
+//                public is in the ledger. (3) A run that fails, is stopped or is killed counts as spent. (4) One key is
+//                one release. Asking again runs nothing and returns the same bytes, which are first committed and
+//                published if they were not yet; if they were lost before they were sealed, an error says so.
+// Requires:      the caller draws noise only inside `run`.
 // Thread safety: as the ledger's.
 #pragma once
 
@@ -23,26 +23,26 @@
 
 namespace noisefloor {
 
-// What was made, before it is sealed.
+// A result before it is sealed.
 struct Draft {
-  Certificate certificate;  // without a spend
-  // The bytes to release, which hold the text of the certificate.
+  Certificate certificate;  // has no spend yet
+  // Returns the bytes to release, with the text of the certificate inside.
   std::function<std::string(const std::string& certificate)> with_certificate;
 };
 
 struct Sealed {
   std::string bytes;
   Certificate certificate;
-  std::string signed_certificate;  // as the bytes hold it
+  std::string signed_certificate;  // the same text as in the bytes
 };
 
 [[nodiscard]] Sealed seal(Draft draft, std::optional<CertifiedSpend> spend, const Sign& sign);
 
 struct ReleaseRequest {
   ReserveRequest spend;
-  std::vector<std::uint64_t> earlier = {};  // reservations that paid for what it goes on from
-  bool in_ledger = false;                   // the ledger keeps the bytes, for whoever asks again with the same key
-  ReleaseReader reader = {};                // of the released file, unless it is a document
+  std::vector<std::uint64_t> earlier = {};  // reservations that paid for the state it continues from
+  bool in_ledger = false;                   // the ledger keeps the bytes, for callers who ask again with the same key
+  ReleaseReader reader = {};                // reader of the released file, unless it is a document
 };
 
 // The caller has already paid when this runs. The head of the ledger is not in `paid` yet.
@@ -50,7 +50,7 @@ using PaidRun = std::function<Result<Draft>(const CertifiedSpend& paid)>;
 
 struct Released {
   Sealed release;
-  bool again = false;  // made before, under the same key: nothing was run and nothing spent
+  bool again = false;  // made before, under the same key: nothing was run or spent
 };
 
 [[nodiscard]] Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outlet& outlet,

@@ -22,7 +22,7 @@ using testing::expect_error;
 using testing::expect_good;
 using testing::value_of;
 
-// The moments of the road at which a program may be killed.
+// The moments of the procedure at which a program may be killed.
 enum class Moment : int {
   kNever,
   kPreparing,
@@ -100,7 +100,7 @@ class RoadTest : public ::testing::Test {
   static Result<Draft> draft(const std::string& document) {
     return document_draft(ReleaseKind::kAnswer, "answer", document, statement(), Delta::of(0), "", "none", "1.2.3");
   }
-  // Another answer each time it is run.
+  // Gives another answer each time it is run.
   Result<Released> release(Outlet& outlet, const ReleaseRequest& request, Moment killed_at = Moment::kNever) {
     const auto ledger = open();
     return release_by(request, *ledger, outlet, [&](const CertifiedSpend& paid) -> Result<Draft> {
@@ -126,7 +126,7 @@ class RoadTest : public ::testing::Test {
   std::string key_file_;
 };
 
-TEST_F(RoadTest, WhatIsPublishedIsPaidForCertifiedAndCommitted) {
+TEST_F(RoadTest, PublishesOnlyWhatIsPaidForCertifiedAndCommitted) {
   FileOutlet outlet(path(), certificate());
   const Released made = value_of(release(outlet, request()));
   EXPECT_FALSE(made.again);
@@ -141,7 +141,7 @@ TEST_F(RoadTest, WhatIsPublishedIsPaidForCertifiedAndCommitted) {
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
-TEST_F(RoadTest, NothingIsRunThatIsNotPaidFor) {
+TEST_F(RoadTest, RunsNothingThatIsNotPaidFor) {
   testing::MemoryOutlet outlet;
   ReleaseRequest dear{testing::request("b", "key", testing::pure(6))};
   expect_error(release(outlet, dear), ErrorCode::kBudgetExhausted, "does not allow");
@@ -154,7 +154,7 @@ TEST_F(RoadTest, NothingIsRunThatIsNotPaidFor) {
   EXPECT_TRUE(outlet.published.empty());
 }
 
-TEST_F(RoadTest, OneKeyIsOneRelease) {
+TEST_F(RoadTest, MakesOneReleasePerKey) {
   FileOutlet outlet(path(), certificate());
   const Released first = value_of(release(outlet, request()));
   const Released again = value_of(release(outlet, request()));
@@ -162,10 +162,10 @@ TEST_F(RoadTest, OneKeyIsOneRelease) {
   EXPECT_EQ(again.release.bytes, first.release.bytes);
   EXPECT_EQ(runs(), 1U);
   EXPECT_NEAR(spent(), 1, 1e-9);
-  // Elsewhere there is nothing to find, and the ledger did not keep it.
+  // There is nothing to find at another place, and the ledger did not keep the bytes.
   FileOutlet elsewhere(folder_.path("else.json"), folder_.path("else.certificate.json"));
   expect_error(release(elsewhere, request()), ErrorCode::kInvalidArgument, "was used before");
-  // Another key does not take the place of what is there.
+  // Another key does not replace the file that is there.
   expect_error(release(outlet, request(false, "other")), ErrorCode::kInvalidArgument, "is there already");
   ReleaseRequest other = request();
   other.spend.note.configuration = R"({"other":1})";
@@ -174,7 +174,7 @@ TEST_F(RoadTest, OneKeyIsOneRelease) {
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
-TEST_F(RoadTest, WhatTheLedgerKeepsIsGivenAgainAnywhere) {
+TEST_F(RoadTest, RepeatsAnywhereWhatTheLedgerKeeps) {
   testing::MemoryOutlet outlet;
   const Released first = value_of(release(outlet, request(true)));
   const Released again = value_of(release(outlet, request(true)));
@@ -184,7 +184,7 @@ TEST_F(RoadTest, WhatTheLedgerKeepsIsGivenAgainAnywhere) {
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
-TEST_F(RoadTest, WhatLiesInTheWayIsNotWrittenOver) {
+TEST_F(RoadTest, OverwritesNoOtherFile) {
   expect_good(write_file(path(), "somebody's notes"));
   FileOutlet outlet(path(), certificate());
   expect_error(release(outlet, request()), ErrorCode::kInvalidArgument, "is there already");
@@ -192,7 +192,7 @@ TEST_F(RoadTest, WhatLiesInTheWayIsNotWrittenOver) {
   EXPECT_EQ(spent(), 0);
 }
 
-TEST_F(RoadTest, AFailedRunIsSpentAndSaysSo) {
+TEST_F(RoadTest, CountsAFailedRunAsSpentAndSaysSo) {
   testing::MemoryOutlet outlet;
   const auto fails = [](const CertifiedSpend&) -> Result<Draft> { return internal_error("it broke"); };
   expect_error(release_by(request(), *open(), outlet, fails), ErrorCode::kInternal, "it broke");
@@ -202,7 +202,7 @@ TEST_F(RoadTest, AFailedRunIsSpentAndSaysSo) {
 }
 
 // Nothing is public without a reservation, no reservation is lost, and asking again finishes or says why not.
-TEST_F(RoadTest, KilledAtAnyMoment) {
+TEST_F(RoadTest, SurvivesBeingKilledAtAnyMoment) {
   for (int moment = 1; moment < static_cast<int>(Moment::kEnd); ++moment) {
     for (const bool in_ledger : {false, true}) {
       const auto killed_at = static_cast<Moment>(moment);
@@ -246,7 +246,7 @@ TEST_F(RoadTest, KilledAtAnyMoment) {
   }
 }
 
-TEST_F(RoadTest, AnyAlteredByteOfADocumentIsFound) {
+TEST_F(RoadTest, FindsAnyAlteredByteOfADocument) {
   testing::MemoryOutlet outlet;
   const std::string bytes = value_of(release(outlet, request())).release.bytes;
   for (std::size_t at = 0; at < bytes.size(); ++at) {
@@ -259,7 +259,7 @@ TEST_F(RoadTest, AnyAlteredByteOfADocumentIsFound) {
   }
 }
 
-TEST_F(RoadTest, ADocumentIsAnObjectWithoutACertificateOfItsOwn) {
+TEST_F(RoadTest, RefusesDocumentsWithACertificateOfTheirOwn) {
   expect_error(draft("[1]"), ErrorCode::kInvalidArgument, "JSON object");
   expect_error(draft("nonsense"), ErrorCode::kInvalidArgument, "JSON object");
   expect_error(draft(R"({"certificate":{}})"), ErrorCode::kInvalidArgument, "JSON object");

@@ -15,10 +15,11 @@ Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) 
     const LedgerState::Spend* found = state.find_spend(sequence);
     if (found == nullptr || found->status == SpendStatus::kAborted) {
       return verification_failed(
-          fmt::format("the ledger has no reservation {}, which it says it was paid with", sequence));
+          fmt::format("the ledger has no reservation {}, with which the certificate says it was paid", sequence));
     }
     if (state.budgets()[found->budget].terms->name != spend.budget) {
-      return verification_failed(fmt::format("reservation {} is of another budget", sequence));
+      return verification_failed(
+          fmt::format("reservation {} belongs to another budget than the certificate says", sequence));
     }
   }
   return success();
@@ -34,23 +35,23 @@ Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseRead
   const std::string text = parts ? std::move(parts->certificate) : std::string(bytes);
   NF_TRY(SignedCertificate certificate, parse_certificate(text));
   if (parts && parts->content != certificate.certificate.released) {
-    return verification_failed("what it holds is not what the certificate is about");
+    return verification_failed("the content of the file is not what its certificate is about");
   }
   return VerifiedRelease{std::move(certificate), text, parts.has_value(), blake2b(bytes)};
 }
 
 namespace {
 
-// The entry of the commit.
+// The entry that committed the release.
 Result<std::uint64_t> settled_in(const LedgerState& state, const CertifiedSpend& spend,
                                  const std::optional<PublicKey>& key) {
-  if (state.genesis().ledger != spend.ledger) return verification_failed("it was charged to another ledger");
+  if (state.genesis().ledger != spend.ledger) return verification_failed("the release was charged to another ledger");
   if (!key || state.genesis().key != *key)
-    return verification_failed("it was signed with another key than the ledger's");
+    return verification_failed("the certificate was signed with another key than the ledger's");
   NF_TRY_VOID(expect_paid(spend, state));
   const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
   if (last == nullptr || last->status != SpendStatus::kCommitted) {
-    return verification_failed("the ledger has paid for it and has no record of its release");
+    return verification_failed("the ledger has paid for this, but has no record of its release");
   }
   return last->settled;
 }
@@ -67,7 +68,7 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
     return success();
   }));
   if (!settled.has_value()) return settled.error();
-  // The history that it was sealed in, and what was released.
+  // Checks the history in which it was sealed, and the released file.
   bool has_head = false;
   std::optional<Digest> released;
   const auto look = [&](const StoredEntry& stored) -> Result<void> {
@@ -80,9 +81,9 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
     return success();
   };
   NF_TRY_VOID(ledger.history(spend.head - 1, look));
-  if (!has_head) return verification_failed("the ledger has another history than the one it was sealed in");
+  if (!has_head) return verification_failed("the ledger's history is not the one in which this was sealed");
   if (release.has_content && released != release.digest) {
-    return verification_failed("the file that was released is another one: it was altered, or replaced");
+    return verification_failed("this is not the file that was released: it was altered or replaced");
   }
   return success();
 }

@@ -1,8 +1,9 @@
-// Whether what was released is what its certificate says, and whether a ledger has paid for it.
+// Verifies that a release is what its certificate says, and that a ledger has paid for it.
 //
-// Guarantee:     a file that passes holds what its certificate is about, an ε that follows from its events, and the signature
-//                that it names; with a ledger, that ledger's key signed it, its history holds the reservations and the
-//                head that the certificate names, and what was committed there is this file, byte for byte.
+// Guarantee:     a file that passes holds what its certificate is about, an ε that follows from its events, and the
+//                signature that it names; with a ledger, that ledger's key signed it, its history holds the
+//                reservations and the head that the certificate names, and the file that was committed there is this
+//                one, byte for byte.
 // Thread safety: as the ledger.
 #pragma once
 
@@ -20,11 +21,11 @@ struct VerifiedRelease {
   SignedCertificate certificate;
   std::string certificate_text;
   bool has_content = false;  // false for a certificate alone
-  Digest digest{};           // of all bytes
+  Digest digest{};           // digest of all bytes
 };
 
-// A document or a certificate (JSON), or a file of the kind that `reader` reads. kInputData if it is none of them, or has no
-// certificate; kVerificationFailed with the reason.
+// Takes a document or a certificate (JSON), or a file of the kind that `reader` reads. kInputData if the bytes are none
+// of them, or have no certificate; kVerificationFailed with the reason.
 [[nodiscard]] Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseReader& reader = {});
 
 // Requires a certificate that names a ledger (refused otherwise).

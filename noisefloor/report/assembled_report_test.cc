@@ -174,7 +174,7 @@ TEST_F(AssembledReportTest, ASweepPromisesWhatAllOfItsModelsCost) {
   EXPECT_EQ(table.rows[2][1], "not private");
   EXPECT_EQ(table.rows[2][2], "–");
   runs_.damage("sweep/epsilon-1/model.safetensors");
-  expect_error(report_on(runs_.path("sweep"), {}), ErrorCode::kVerificationFailed, "what it holds");
+  expect_error(report_on(runs_.path("sweep"), {}), ErrorCode::kVerificationFailed, "the content of the file is not");
 }
 
 TEST_F(AssembledReportTest, TheFileIsInTheFolder) {

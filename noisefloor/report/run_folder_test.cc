@@ -93,7 +93,8 @@ TEST_F(RunFolderTest, EveryModelOfASweepIsVerifiedInTheOrderOfItsTable) {
                 runs_.path("sweep/epsilon-0.5/model.safetensors"), runs_.path("sweep/epsilon-1/model.safetensors"),
                 runs_.path("sweep/without-privacy/model.safetensors"), runs_.path("sweep/by-hand/model.safetensors")}));
   runs_.damage("sweep/epsilon-1/model.safetensors");
-  expect_refused("sweep", ErrorCode::kVerificationFailed, "sweep/epsilon-1/model.safetensors: what it holds");
+  expect_refused("sweep", ErrorCode::kVerificationFailed,
+                 "sweep/epsilon-1/model.safetensors: the content of the file is not");
   fs::remove_all(runs_.path("sweep/epsilon-1"));
   expect_refused("sweep", ErrorCode::kInputData, "epsilon-1");
 }

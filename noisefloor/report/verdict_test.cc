@@ -68,7 +68,8 @@ TEST_F(VerdictTest, OnlyTheLedgerThatPaidHasPaid) {
 TEST_F(VerdictTest, WhatWasAlteredHasNoVerdict) {
   (void)runs_.train("run");
   runs_.damage("run/model.safetensors");
-  expect_error(verify_file(runs_.path("run/model.safetensors")), ErrorCode::kVerificationFailed, "what it holds");
+  expect_error(verify_file(runs_.path("run/model.safetensors")), ErrorCode::kVerificationFailed,
+               "the content of the file is not");
   std::string certificate = runs_.read("run/certificate.json");
   certificate.replace(certificate.find("\"steps\": 20"), 11, "\"steps\": 21");
   runs_.write("run/certificate.json", certificate);

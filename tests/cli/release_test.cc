@@ -68,7 +68,7 @@ TEST_F(CliRelease, AnAnswerIsPaidForCertifiedAndGivenAgain) {
   std::string altered = first.out;
   altered.replace(altered.find("\"value\": ") + 9, 1, altered[altered.find("\"value\": ") + 9] == '1' ? "2" : "1");
   write("altered.json", altered);
-  expect_refused("verify " + folder_.path("altered.json"), 6, "what it holds");
+  expect_refused("verify " + folder_.path("altered.json"), 6, "the content of the file is not");
   // No more than there is.
   expect_refused("mechanism laplace --value 9870 --sensitivity 1 --epsilon 0.6 --charge trial --key more" + ledger(), 3,
                  "Nothing was spent");

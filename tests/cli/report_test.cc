@@ -84,7 +84,7 @@ TEST_F(CliReport, WhatDoesNotVerifyHasNone) {
   std::string altered = model;
   altered.back() = static_cast<char>(altered.back() ^ 1);
   write("out/model.safetensors", altered);
-  expect_refused("report " + path("out"), 6, "what it holds");
+  expect_refused("report " + path("out"), 6, "the content of the file is not");
   write("out/model.safetensors", model);
   std::string certificate = read("out/certificate.json");
   const std::size_t at = certificate.find("\"steps\": 40");
@@ -192,7 +192,7 @@ TEST_F(CliReport, ASweepIsOnePromise) {
   std::string model = read("sweep/epsilon-1/model.safetensors");
   model.back() = static_cast<char>(model.back() ^ 1);
   write("sweep/epsilon-1/model.safetensors", model);
-  expect_refused("report " + path("sweep"), 6, "what it holds");
+  expect_refused("report " + path("sweep"), 6, "the content of the file is not");
 }
 
 TEST_F(CliReport, QualityHasItsBaselinesBesideIt) {
@@ -254,7 +254,7 @@ TEST_F(CliReport, VerifyTakesTheFolderOfASweepAndSaysWhichModelFails) {
   std::string model = read("sweep/epsilon-1/model.safetensors");
   model.back() = static_cast<char>(model.back() ^ 1);
   write("sweep/epsilon-1/model.safetensors", model);
-  expect_refused("verify " + path("sweep"), 6, "epsilon-1/model.safetensors: what it holds");
+  expect_refused("verify " + path("sweep"), 6, "epsilon-1/model.safetensors: the content of the file is not");
 }
 
 #ifdef NOISEFLOOR_VERIFY_EXAMPLE

@@ -67,7 +67,7 @@ TEST_F(CliTrain, FromABudgetToACertifiedModel) {
   std::string altered = read("out/model.safetensors");
   altered.back() = static_cast<char>(altered.back() ^ 1);
   write("altered.safetensors", altered);
-  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "what it holds");
+  expect_refused("verify " + folder_.path("altered.safetensors"), 6, "the content of the file is not");
   ASSERT_EQ(noisefloor_run("budget create b --epsilon 1 --ledger " + folder_.path("another")).exit_code, 0);
   expect_refused("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("another"), 6,
                  "another ledger");
