@@ -86,8 +86,8 @@ struct AnswerContent {
   std::vector<AnswerFact> facts = {};
 };
 
-// The ε that the mechanism was asked to keep, at the answer's δ. If it is not `proved`, the noise may be worth less than
-// that, and only the statement counts.
+// The ε that the mechanism was asked to keep, at the answer's δ. If it is not `proved`, the noise may be worth less
+// than that, and only the statement counts.
 struct AskedFor {
   Epsilon epsilon;
   bool proved = true;

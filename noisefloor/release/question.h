@@ -4,7 +4,7 @@
 // Guarantee:     answer_of returns only an answer that does what the question stated: no less, and nothing else. Every
 //                failure is an error; an exception of the drawing function is caught, and its text is not shown.
 // Requires:      the drawing function takes noise only from the source that it is given.
-// that of the functions inside.
+// Thread safety: that of the functions inside.
 #pragma once
 
 #include <functional>
