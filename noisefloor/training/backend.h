@@ -1,9 +1,10 @@
-// What a training needs of libtorch, handed in by whoever has it: this folder is built without torch, and never starts or
-// replaces a process.
+// What a training needs from libtorch. A program that has libtorch passes it in: this folder is built without torch,
+// and never starts or replaces a process.
 //
-// A TorchProvider is asked before anything is read or spent. It returns the back end or an error that says how to get one;
-// `why` reads before "needs libtorch". It may also not return at all, because the program begins anew with libtorch.
-// Thread safety: as the functions handed in.
+// A TorchProvider is called before anything is read or spent. It returns the back end, or an error that says how to get
+// one; `why` reads before "needs libtorch". It may also not return at all, because the program starts again with
+// libtorch.
+// Thread safety: that of the functions passed in.
 #pragma once
 
 #include <chrono>
@@ -24,7 +25,7 @@ namespace noisefloor {
 
 // Where and how the workers of one training find each other.
 struct Meeting {
-  std::string place;  // HOST:PORT, where rank 0 listens; or a file of workers on this machine
+  std::string place;  // HOST:PORT, where rank 0 listens; or a file, for workers on one machine
   bool is_file = false;
   std::size_t rank = 0;
   std::size_t size = 1;
@@ -34,7 +35,7 @@ struct Meeting {
 struct TorchWish {
   std::int32_t tokens = 0;  // 0 unless the data are a text
   std::size_t threads = 1;
-  std::int64_t memory_limit = 0;  // bytes, for the examples that are at work at once
+  std::int64_t memory_limit = 0;  // bytes, for the examples that are processed at once
   Augmentation augmentation = {};
   bool cuda = false;
 };
@@ -47,7 +48,7 @@ struct TorchBackend {
 
 using TorchProvider = std::function<Result<const TorchBackend*>(std::string_view why)>;
 
-// The provider of programs without libtorch: refuses.
+// The provider of programs without libtorch: always fails.
 [[nodiscard]] Result<const TorchBackend*> no_torch(std::string_view why);
 
 }  // namespace noisefloor

@@ -20,17 +20,17 @@ NamedTensor vector_of(const char* name, const std::vector<float>& values) { retu
 
 Result<std::vector<float>> values_of(const TensorFile& file, std::string_view name) {
   const NamedTensor* tensor = file.find(name);
-  if (tensor == nullptr) return input_data_error("this file is no checkpoint of a training: tensors are missing");
+  if (tensor == nullptr) return input_data_error("this file is not a checkpoint of a training: tensors are missing");
   return tensor->values;
 }
 
-// Of everything but the digest itself.
+// The digest of everything except the digest itself.
 std::string digest_of(TensorFile file) {
   file.metadata.erase(kDigest);
   return to_hex(blake2b(to_safetensors(file)));
 }
 
-// Of a whole number only: get() would round 7.5, and wrap -7 around.
+// Accepts only a whole number: get() would round 7.5, and wrap -7 around.
 std::uint64_t count(const Json& json) { return json.get_ref<const Json::number_unsigned_t&>(); }
 
 Result<Checkpoint> about(const std::string& text) {
@@ -51,7 +51,7 @@ Result<Checkpoint> about(const std::string& text) {
       checkpoint.reservations.push_back(count(reservation));
     checkpoint.noise_position = count(json.at("noise_position"));
   } catch (const Json::exception&) {
-    return input_data_error("this file is no checkpoint of a training: what it says about itself is not whole");
+    return input_data_error("this file is not a checkpoint of a training: its metadata are incomplete");
   }
   return checkpoint;
 }
@@ -84,10 +84,10 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   const auto text = file.metadata.find(kAbout);
   const auto digest = file.metadata.find(kDigest);
   if (text == file.metadata.end() || digest == file.metadata.end()) {
-    return input_data_error("this file is no checkpoint of a training");
+    return input_data_error("this file is not a checkpoint of a training");
   }
   if (digest_of(file) != digest->second)
-    return input_data_error("this checkpoint is damaged: its digest is of other bytes");
+    return input_data_error("this checkpoint is damaged: its bytes do not have its digest");
   NF_TRY(Checkpoint checkpoint, about(text->second));
   NF_TRY(checkpoint.state.parameters, values_of(file, "parameters"));
   NF_TRY(checkpoint.state.averaged, values_of(file, "averaged"));

@@ -23,7 +23,7 @@ Checkpoint some() {
   return checkpoint;
 }
 
-TEST(Checkpoint, ComesBackBitForBit) {
+TEST(Checkpoint, RoundTripsBitForBit) {
   const std::string bytes = to_bytes(some());
   const Result<Checkpoint> back = parse_checkpoint(bytes);
   ASSERT_TRUE(back) << back.error().message;
@@ -33,14 +33,14 @@ TEST(Checkpoint, ComesBackBitForBit) {
   EXPECT_TRUE(back.value().state.optimizer.second.empty());
 }
 
-TEST(Checkpoint, EveryFlippedBitIsFound) {
+TEST(Checkpoint, FindsEveryFlippedBit) {
   const std::string bytes = to_bytes(some());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     for (const int bit : {0, 5}) {
       std::string damaged = bytes;
       damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
       const Result<Checkpoint> back = parse_checkpoint(damaged);
-      // White space may stand for white space: then it is the same checkpoint.
+      // White space may be replaced by other white space: then it is the same checkpoint.
       if (back) {
         EXPECT_EQ(to_bytes(back.value()), bytes) << i;
       }
@@ -49,8 +49,8 @@ TEST(Checkpoint, EveryFlippedBitIsFound) {
   }
 }
 
-// A digest that is right makes nothing else right.
-TEST(Checkpoint, WhatItSaysAboutItselfIsChecked) {
+// A correct digest does not make anything else correct.
+TEST(Checkpoint, ChecksItsMetadata) {
   const auto about = [](const std::string& text) {
     TensorFile file = parse_safetensors(to_bytes(some())).value();
     file.metadata["noisefloor.checkpoint"] = text;
@@ -72,10 +72,10 @@ TEST(Checkpoint, WhatItSaysAboutItselfIsChecked) {
   }
 }
 
-TEST(Checkpoint, OtherFilesAreNone) {
+TEST(Checkpoint, RefusesOtherFiles) {
   expect_error(parse_checkpoint(""), ErrorCode::kInputData, "");
   expect_error(parse_checkpoint(to_safetensors({{{"parameters", {1}, {1}}}, {}})), ErrorCode::kInputData,
-               "no checkpoint");
+               "not a checkpoint");
 }
 
 }  // namespace

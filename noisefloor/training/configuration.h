@@ -1,5 +1,5 @@
-// How a run was configured, as one JSON object: for the ledger's record and the certificate; and, beside the descent, what a
-// checkpoint belongs to.
+// The configuration of a run as one JSON object: for the ledger's record and the certificate. Together with the descent
+// it also decides which training a checkpoint belongs to.
 #pragma once
 
 #include <cstdint>

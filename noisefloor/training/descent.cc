@@ -19,10 +19,10 @@ Result<ClipRule> clip_of(const TrainingDescent& descent, const GradientSource& s
   return ClipRule::create(clip);
 }
 
-// What was asked for beside the file.
+// Checks the settings that were given besides the file.
 Result<void> check_wish(const NoiseWish& wish, const TrainingPrivacy& privacy) {
   if (wish.epsilon && wish.multiplier) {
-    return invalid_argument("noise is calibrated to an epsilon or given as a multiplier, but not both");
+    return invalid_argument("noise is calibrated to an epsilon or given as a multiplier: give one of them, not both");
   }
   if (wish.delta && (wish.delta->value() == 0 || *wish.delta > privacy.delta)) {
     return invalid_argument(

@@ -1,7 +1,7 @@
-// How a training file becomes a descent: who is drawn, how often, and with how much noise.
+// Turns a training file into a descent: who is drawn, how often, and with how much noise.
 //
-// Guarantee:     noise that is calibrated keeps the certified epsilon of all steps at or below what was asked for, at a delta
-//                that is above 0, at most the budget's and below 1/rows; anything else is refused.
+// Guarantee:     calibrated noise keeps the certified epsilon of all steps at or below the one that was asked for, at a
+//                delta that is above 0, at most the budget's and below 1/rows; any other delta is refused.
 // Thread safety: pure functions.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace noisefloor {
 
 [[nodiscard]] Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampler);
 
-// What is asked for instead of what the file says. An epsilon or a multiplier, not both.
+// Wishes that replace what the file says: an epsilon or a multiplier, not both.
 struct NoiseWish {
   std::optional<Epsilon> epsilon;
   std::optional<Delta> delta;
@@ -32,11 +32,11 @@ struct Noise {
   bool calibrated = false;
 };
 
-// With 1/rows or more, whole records could be published and the promise would still be kept: kInvalidArgument. Where
-// people are protected, what counts is how many people the sampler draws from.
+// kInvalidArgument for 1/rows or more: whole records could then be published and the promise would still be kept. If
+// people are protected, 1/rows means one over the number of people that the sampler draws from.
 [[nodiscard]] Result<void> expect_small_delta(Delta delta, const BatchSampler& sampler);
 
-// kInvalidArgument also for a delta of 1/rows or more, of 0, or above the budget's.
+// kInvalidArgument also for a delta of 1/rows or more, a delta of 0, or one above the budget's.
 [[nodiscard]] Result<Noise> noise_of(const NoiseWish& wish, const Training& training, const BatchSampler& sampler,
                                      Steps steps, const GradientSource& source);
 

@@ -23,7 +23,7 @@ class DescentTest : public testing::ToyJob {
   }
 };
 
-TEST_F(DescentTest, WhatIsAskedForGoesBeforeWhatTheFileSays) {
+TEST_F(DescentTest, PrefersWishesToTheFile) {
   const Noise by_file = value_of(noise());
   EXPECT_TRUE(by_file.calibrated);
   const Noise closer = value_of(noise({Epsilon::of(1.0), {}, {}}));
@@ -37,7 +37,7 @@ TEST_F(DescentTest, WhatIsAskedForGoesBeforeWhatTheFileSays) {
   EXPECT_FALSE(value_of(noise()).multiplier.has_value());
 }
 
-TEST_F(DescentTest, ADeltaOfOneRowOrMoreIsRefused) {
+TEST_F(DescentTest, RefusesADeltaOfOneRowOrMore) {
   const auto sampler = [](PrivacyUnit unit) {
     return value_of(BatchSampler::poisson(Rows::of(1000), Rows::of(10), Adjacency::kAddRemove, unit));
   };
@@ -49,7 +49,7 @@ TEST_F(DescentTest, ADeltaOfOneRowOrMoreIsRefused) {
   expect_error(noise({{}, Delta::of(0.0), {}}), ErrorCode::kInvalidArgument, "above 0");
 }
 
-TEST_F(DescentTest, NoiseNeedsAClipNorm) {
+TEST_F(DescentTest, RefusesNoiseWithoutAClipNorm) {
   TrainingFile read = file();
   read.training.descent.clip.reset();
   const TrainingExamples examples = value_of(read_examples(read, 1));
@@ -59,7 +59,7 @@ TEST_F(DescentTest, NoiseNeedsAClipNorm) {
 }
 
 // A caller who makes a request by hand is held to the same rule.
-TEST_F(DescentTest, ARunIsHeldToTheRuleToo) {
+TEST_F(DescentTest, HoldsARunToTheSameRule) {
   const auto ledger = make_ledger();
   const TrainingFile read = file();
   const TrainingExamples examples = value_of(read_examples(read, 1));

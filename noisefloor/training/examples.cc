@@ -34,7 +34,7 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
       file.training.data.format);
 }
 
-// What the model takes of examples as they are.
+// The features that the model takes from examples.
 Result<Dataset> features_of(const Training& training, Result<Dataset> data, std::size_t threads) {
   if (!training.model.scattering || !data.has_value()) return data;
   return scattered(data.value(), threads);
@@ -44,7 +44,7 @@ Result<Split> split_of(const TrainingData& data, const Dataset& all) {
   return split_by_fraction(all, data.validation_fraction, data.test_fraction, data.split_seed);
 }
 
-// What looks wrong with the columns of a table, judged by its public rows alone: a file of its own, or the rows of the
+// Possible mistakes in the columns of a table, judged by its public rows alone: a file of its own, or the rows of the
 // training file that are kept for tests.
 Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Split& split) {
   const TrainingData& data = file.training.data;

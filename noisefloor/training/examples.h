@@ -1,8 +1,8 @@
 // The examples of a training file: private ones to learn from, and public ones to measure by.
 //
-// Guarantee:     which examples are for validation and tests depends on their number and the file's seed alone. Nothing is
-//                fitted to the data: bounds, categories and classes are those of the file.
-// Thread safety: plain data; pure functions but for reading.
+// Guarantee:     which examples are for validation and tests depends only on their number and the file's seed. Nothing
+//                is fitted to the data: bounds, categories and classes are those of the file.
+// Thread safety: plain data; pure functions except for reading.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ namespace noisefloor {
 
 struct TrainingExamples {
   Dataset train;
-  std::optional<Dataset> test;  // declared public, as is what follows
+  std::optional<Dataset> test;  // declared public, like the fields below
   std::optional<Dataset> validation;
-  std::vector<std::string> doubts = {};  // what looks wrong with the columns, judged by public rows alone
+  std::vector<std::string> doubts = {};  // possible mistakes in the columns, judged by public rows alone
 };
 
-// With scattering in their place if the model takes that: `threads` are for it.
+// Replaces the features by their scattering transform if the model uses it; `threads` are for that.
 [[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads);
 // The examples of other files of the same form.
 [[nodiscard]] Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files,
                                                std::size_t threads);
 // The test examples alone. kInvalidArgument if there are none.
 [[nodiscard]] Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads);
-// Examples to predict for, in the format of the file's [data]: what is to be predicted may be left out.
+// Examples to predict for, in the format of the file's [data]. The column to be predicted may be left out.
 [[nodiscard]] Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads);
 
 // kInvalidArgument if there are no test examples, with the keys that give some.

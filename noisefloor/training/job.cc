@@ -17,14 +17,14 @@ Result<void> expect_nothing_beside_the_plan(const TrainingWish& wish) {
   if (!wish.noise.epsilon && !wish.noise.delta && !wish.noise.multiplier && !wish.replay_seed && wish.key.empty()) {
     return success();
   }
-  return invalid_argument("noise, delta, key or seed beside a plan would deviate from the plan: leave them out");
+  return invalid_argument("a noise, delta, key or seed beside a plan would deviate from the plan: leave it out");
 }
 
 Result<void> check_wish(const TrainingWish& wish) {
   if (wish.plan) NF_TRY_VOID(expect_nothing_beside_the_plan(wish));
   if (wish.checkpoint_seconds >= 0 && wish.checkpoint_seconds <= 1e9) return success();
-  return invalid_argument(
-      fmt::format("checkpoints are made every so many seconds, or never at 0; {} was given", wish.checkpoint_seconds));
+  return invalid_argument(fmt::format("the seconds between checkpoints must be from 0, for none, to 1e9; {} was given",
+                                      wish.checkpoint_seconds));
 }
 
 RunRequest request_of(const TrainingWish& wish, const Training& training) {
@@ -44,7 +44,7 @@ RunRequest request_of(const TrainingWish& wish, const Training& training) {
   return request;
 }
 
-// What workers must have in common. All of it stays among them.
+// A statement of everything that workers must have in common. It stays among them.
 Result<std::string> joint_statement(const TrainingFile& file, const Dataset& data, const TrainingWish& wish,
                                     const std::string& version) {
   const auto digest = [](const auto& numbers) {
@@ -131,7 +131,7 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
     NF_TRY(const TrainingCost planned, cost());
     NF_TRY(std::string payer,
            find_payer(*ledger, parts_->file, parts_->dataset, {&planned.spend, 1}, parts_->unknown, control));
-    // What was set aside for a plan has a budget of its own, which is there or lost.
+    // A plan whose cost was set aside has a budget of its own, which either exists or is lost.
     if (request.item.empty()) parts_->file.training.privacy.budget = std::move(payer);
   }
   NF_TRY(RunResult run, run_training(session, request, ledger, control));
@@ -160,7 +160,7 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
                            .command = command};
   if (parts_->plan) outcome.notes.phase = parts_->plan->plan.phase;
   if (parts_->examples.train.unit() == PrivacyUnit::kPerson) outcome.notes.people = parts_->examples.train.units();
-  // The model is there and is paid for: what cannot be written beside it is no error.
+  // The model exists and is paid for, so a failure to write the notes beside it is not an error.
   const Result<void> written = write_notes(outcome.notes);
   if (!written.has_value()) control.warn(written.error().message);
   return outcome;

@@ -1,15 +1,15 @@
 // A whole training, from its specification to its certificate. Start here.
 //
 //   auto file = read_training_file("study.toml").value();
-//   auto job = TrainingJob::prepare(std::move(file), {}, {.threads = 8}).value();      // reads, checks, finds the noise
-//   job.cost();                                                                        // what it would charge
-//   auto made = job.run(ledger.get(), {.observer = &observer, .stop = asked});         // reserves, trains, certifies
+//   auto job = TrainingJob::prepare(std::move(file), {}, {.threads = 8}).value();   // reads, checks, finds the noise
+//   job.cost();                                                                     // what it would charge
+//   auto made = job.run(ledger.get(), {.observer = &observer, .stop = asked});      // reserves, trains, certifies
 //
-// Guarantee:     prepare() and cost() spend and write nothing. run() charges the whole training before it draws noise; the rules
-//                of privacy hold for every caller: delta below 1/rows and at most the budget's, a plan is followed exactly and
-//                on its own ledger, a checkpoint goes on only in its own training and on the ledger that was charged for it, and
-//                only examples that are declared public are measured.
-// Requires:      the worker group that `meet` gives outlives the job.
+// Guarantee:     prepare() and cost() spend and write nothing. run() charges the whole training before it draws noise.
+//                The rules of privacy hold for every caller: delta is below 1/rows and at most the budget's, a plan is
+//                followed exactly and on its own ledger, a checkpoint continues only in its own training and on the
+//                ledger that was charged for it, and only examples that are declared public are measured.
+// Requires:      the worker group that `meet` returns outlives the job.
 // Thread safety: none.
 #pragma once
 
@@ -30,41 +30,42 @@
 
 namespace noisefloor {
 
-// What is asked for beside the training file.
+// Settings besides the training file.
 struct TrainingWish {
   std::filesystem::path folder = {};  // for all files of the run; the training's name if it is empty
-  std::string key = {};               // of the spend; the training's name if it is empty
+  std::string key = {};               // key of the spend; the training's name if it is empty
   NoiseWish noise = {};
-  std::optional<std::uint64_t> replay_seed = {};  // repeatable: not private, and not charged
+  std::optional<std::uint64_t> replay_seed = {};  // repeatable noise: not private, and not charged
   std::optional<Checkpoint> from = {};
-  std::optional<FollowedPlan> plan = {};  // then none of key, noise and replay_seed
-  double checkpoint_seconds = 60;         // 0: none
+  std::optional<FollowedPlan> plan = {};  // excludes key, noise and replay_seed
+  double checkpoint_seconds = 60;         // 0: no checkpoints
   NewDatasets unknown = NewDatasets::kRefuse;
 };
 
-// Meets the other workers, once the data are read. A null group: this process trains alone.
+// Meets the other workers, once the data are read. If the group is null, this process trains alone.
 using MeetWorkers = std::function<Result<WorkerTeam>()>;
 
 struct TrainingCost {
-  bool charged = false;  // or else it is not private
-  ReserveRequest spend;  // of a run that is charged
-  Interval epsilon;      // certified, of what would be charged
+  bool charged = false;  // false: the run is not private
+  ReserveRequest spend;  // for a run that is charged
+  Interval epsilon;      // certified, for what would be charged
   Delta delta;
-  Steps steps;  // that would be made
+  Steps steps;  // steps to make
   Noise noise;
-  BudgetTerms budget;  // as it would be made if there is none
+  BudgetTerms budget;  // the terms of the budget, if it has to be created
 };
 
 struct TrainingOutcome {
   RunResult run;
   RunNotes notes;
   std::optional<PlanVerdict> verdict;
-  bool stopped = false;  // before the last step
+  bool stopped = false;  // stopped before the last step
 };
 
 class TrainingJob {
  public:
-  // `meet` may be empty. Where threads are not stated for each worker (`share_threads`), workers of one machine share them.
+  // `meet` may be empty. If threads are not stated for each worker (`share_threads`), workers of one machine share
+  // them.
   struct Means {
     Machine machine = {};
     MeetWorkers meet = {};
@@ -79,13 +80,14 @@ class TrainingJob {
   [[nodiscard]] const WorkerTeam& team() const { return parts_->request.team; }
 
   [[nodiscard]] Result<TrainingCost> cost();
-  // Whether the budget allows for it. `ledger` may be null: then all of it would be made. A run that is not charged always fits.
+  // Whether the budget allows for the run. If `ledger` is null, the budget would be created. A run that is not charged
+  // always fits.
   [[nodiscard]] Result<Outlook> outlook(Ledger* ledger);
 
-  // For the first worker. The budget of the dataset pays (payer.h). `ledger` may be null if the run is not charged. `command`
-  // is for the notes: how it was called, or empty.
+  // For the first worker. The budget of the dataset pays (payer.h). `ledger` may be null if the run is not charged.
+  // `command` is for the notes: the command line of the run, or empty.
   [[nodiscard]] Result<TrainingOutcome> run(Ledger* ledger, const JobControl& control, const std::string& command = {});
-  // Of the other workers: takes part, and returns how many steps there were.
+  // For the other workers: takes part, and returns how many steps there were.
   [[nodiscard]] Result<std::uint64_t> follow(const JobControl& control);
 
  private:
@@ -101,7 +103,7 @@ class TrainingJob {
   explicit TrainingJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
   [[nodiscard]] Result<void> write_notes(const RunNotes& notes) const;
 
-  std::unique_ptr<Parts> parts_;  // in one place: the session points to file and examples
+  std::unique_ptr<Parts> parts_;  // at a fixed address: the session points to file and examples
 };
 
 }  // namespace noisefloor

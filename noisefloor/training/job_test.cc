@@ -27,7 +27,7 @@ class TrainingJobTest : public testing::ToyJob {
   }
 };
 
-TEST_F(TrainingJobTest, PreparingSpendsAndWritesNothing) {
+TEST_F(TrainingJobTest, SpendsAndWritesNothingWhilePreparing) {
   TrainingJob job = value_of(prepare(wish()));
   const TrainingCost cost = value_of(job.cost());
   EXPECT_TRUE(cost.charged);
@@ -57,13 +57,13 @@ TEST_F(TrainingJobTest, ChargesWhatItSaidAndCertifiesIt) {
   EXPECT_EQ(witness_.last.steps, 40U);
   ASSERT_FALSE(witness_.qualities.empty());
   EXPECT_STREQ(witness_.qualities.back().examples, "test");
-  // The same key once more gives the same model.
+  // Asking with the same key again returns the same model.
   EXPECT_TRUE(value_of(job.outlook(ledger.get())).asked_before);
   TrainingJob again = value_of(prepare(wish()));
   EXPECT_TRUE(value_of(again.run(ledger.get(), control_)).run.again);
 }
 
-TEST_F(TrainingJobTest, ARefusedRunLeavesNothingBehind) {
+TEST_F(TrainingJobTest, LeavesNothingBehindIfRefused) {
   const auto ledger = make_ledger();
   TrainingWish asked = wish();
   asked.folder = path("deep/er/out");
@@ -75,14 +75,14 @@ TEST_F(TrainingJobTest, ARefusedRunLeavesNothingBehind) {
   expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
   EXPECT_EQ(budgets(*ledger), 0U) << "a budget that could not pay was made";
   EXPECT_FALSE(exists("deep"));
-  // With a budget that is there, the ledger refuses.
+  // If the budget exists, the ledger refuses.
   expect_good(ledger->create_budget(budget_of(job.file().training.privacy)));
   expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
   EXPECT_EQ(spent(*ledger), 0);
   EXPECT_FALSE(exists("deep"));
 }
 
-TEST_F(TrainingJobTest, WhatWasThereBeforeARefusalStays) {
+TEST_F(TrainingJobTest, KeepsEarlierFilesIfRefused) {
   const auto ledger = make_ledger();
   std::filesystem::create_directories(path("out"));
   TrainingWish asked = wish();
@@ -92,7 +92,7 @@ TEST_F(TrainingJobTest, WhatWasThereBeforeARefusalStays) {
   EXPECT_TRUE(exists("out"));
 }
 
-TEST_F(TrainingJobTest, StoppingGivesTheModelSoFarAndStaysPaidFor) {
+TEST_F(TrainingJobTest, ReturnsTheModelSoFarIfStoppedAndStaysPaidFor) {
   const auto ledger = make_ledger();
   int asked = 0;
   control_.stop = [&] { return ++asked == 7; };
@@ -117,13 +117,13 @@ TEST_F(TrainingJobTest, RefusesADeltaThatProtectsNobody) {
   expect_error(prepare(wish()), ErrorCode::kInvalidArgument, "1/rows");
 }
 
-TEST_F(TrainingJobTest, APrivateRunNeedsALedger) {
+TEST_F(TrainingJobTest, RefusesAPrivateRunWithoutALedger) {
   TrainingJob job = value_of(prepare(wish()));
   expect_error(job.run(nullptr, control_), ErrorCode::kInvalidArgument, "ledger");
   EXPECT_FALSE(exists("out"));
 }
 
-TEST_F(TrainingJobTest, RepeatableNoiseIsNotPrivateAndNotCharged) {
+TEST_F(TrainingJobTest, ChargesNothingForRepeatableNoiseAndIsNotPrivate) {
   TrainingWish asked = wish();
   asked.replay_seed = 7;
   TrainingJob job = value_of(prepare(asked));
@@ -135,7 +135,7 @@ TEST_F(TrainingJobTest, RepeatableNoiseIsNotPrivateAndNotCharged) {
   EXPECT_EQ(value_of(again.run(nullptr, control_)).run.weights, first.run.weights);
 }
 
-TEST_F(TrainingJobTest, GoingOnFromACheckpointIsChargedForTheStepsThatAreLeft) {
+TEST_F(TrainingJobTest, ChargesTheRemainingStepsAfterACheckpoint) {
   const auto ledger = make_ledger();
   change("epsilon = 2.0", "epsilon = 4.0");
   int asked_to_stop = 0;
@@ -153,7 +153,7 @@ TEST_F(TrainingJobTest, GoingOnFromACheckpointIsChargedForTheStepsThatAreLeft) {
   EXPECT_EQ(rest.request().key, "toy-from-step-10");
   const TrainingOutcome made = value_of(rest.run(ledger.get(), control_));
   EXPECT_EQ(made.run.model.certificate.steps, 40U);
-  // A checkpoint of another ledger goes nowhere.
+  // A checkpoint of another ledger is refused.
   const auto other = make_ledger("other");
   asked.folder = path("elsewhere");
   asked.key = "x";
@@ -161,7 +161,7 @@ TEST_F(TrainingJobTest, GoingOnFromACheckpointIsChargedForTheStepsThatAreLeft) {
   expect_error(elsewhere.run(other.get(), control_), ErrorCode::kInvalidArgument, "another ledger");
 }
 
-TEST_F(TrainingJobTest, APlanIsFollowedExactlyOnceAndByItsOwnLedger) {
+TEST_F(TrainingJobTest, FollowsAPlanExactlyOnceAndByItsOwnLedger) {
   write("toy.toml", testing::toy_toml("epochs = 10\n") +
                         "[plan]\nutility = \"public\"\nclip_norms = [0.5, 1]\nnoise_multipliers = [0.5, 1, 2, 4]\n");
   const auto ledger = make_ledger();

@@ -5,7 +5,7 @@
 namespace noisefloor {
 namespace {
 
-// JSON begins with a brace; safetensors with the length of its header, and then the brace of the header.
+// JSON begins with a brace; safetensors with the length of its header, followed by the brace of the header.
 bool may_be_model(std::string_view bytes) {
   constexpr std::size_t kHeaderAt = 8;
   return !bytes.empty() && (bytes.front() != '{' || (bytes.size() > kHeaderAt && bytes[kHeaderAt] == '{'));
@@ -20,7 +20,7 @@ Result<std::optional<ReleaseParts>> read_model_release(std::string_view bytes) {
   NF_TRY(TensorFile file, parse_safetensors(bytes));
   const auto found = file.metadata.find(kCertificateKey);
   if (found == file.metadata.end()) {
-    return input_data_error("the model holds no certificate: nothing is promised about it");
+    return input_data_error("the model holds no certificate, so nothing is promised about it");
   }
   return std::optional<ReleaseParts>(ReleaseParts{std::move(found->second), digest_of(file.tensors)});
 }

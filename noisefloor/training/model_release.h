@@ -1,7 +1,7 @@
-// A model as a release: its file is safetensors, and holds its certificate among the metadata.
+// Releases of models: safetensors files that hold their certificate in the metadata.
 //
-// Guarantee:     the digest is that of names, shapes and values, whatever the metadata say; so a certificate is not about another
-//                model. Files of version 0.1 verify.
+// Guarantee:     the digest covers names, shapes and values, whatever the metadata say, so that a certificate fits no
+//                other model. Files of version 0.1 verify.
 // Thread safety: pure functions.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace noisefloor {
 
-// Under this name a model's file holds its certificate.
+// The name under which a model's file holds its certificate.
 inline constexpr const char* kCertificateKey = "noisefloor.certificate";
 
 // The digest of names, shapes and values.

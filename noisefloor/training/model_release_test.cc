@@ -49,7 +49,7 @@ class ModelReleaseTest : public ::testing::Test {
   TensorFile file_;
 };
 
-TEST_F(ModelReleaseTest, AModelWithItsCertificateVerifies) {
+TEST_F(ModelReleaseTest, VerifiesAModelWithItsCertificate) {
   const VerifiedRelease release = verify_any_release(to_safetensors(file_)).value();
   EXPECT_TRUE(release.has_content);
   EXPECT_EQ(release.certificate_text, file_.metadata[kCertificateKey]);
@@ -57,7 +57,7 @@ TEST_F(ModelReleaseTest, AModelWithItsCertificateVerifies) {
   EXPECT_EQ(release.digest, blake2b(to_safetensors(file_)));
 }
 
-TEST_F(ModelReleaseTest, DocumentsAndCertificatesVerifyToo) {
+TEST_F(ModelReleaseTest, VerifiesDocumentsAndCertificatesToo) {
   const VerifiedRelease alone = verify_any_release(certificate_text()).value();
   EXPECT_FALSE(alone.has_content);
   Draft draft = document_draft(ReleaseKind::kAnswer, "answer", R"({"value":1})", statement(), Delta::of(1e-5), "",
@@ -67,12 +67,12 @@ TEST_F(ModelReleaseTest, DocumentsAndCertificatesVerifyToo) {
   EXPECT_TRUE(verify_any_release(sealed.bytes).value().has_content);
 }
 
-TEST_F(ModelReleaseTest, WithoutTheReaderAModelIsNotKnown) {
+TEST_F(ModelReleaseTest, KnowsNoModelWithoutItsReader) {
   EXPECT_EQ(verify_release(to_safetensors(file_)).error().code, ErrorCode::kInputData);
 }
 
-// The first byte is the lowest of the header's length, which spaces may bring to that of a brace.
-TEST_F(ModelReleaseTest, AModelWhoseFirstByteIsABraceIsStillAModel) {
+// The first byte is the lowest of the header's length, which extra spaces can make equal to a brace.
+TEST_F(ModelReleaseTest, KnowsAModelWhoseFirstByteIsABrace) {
   std::string bytes = to_safetensors(file_);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
@@ -86,7 +86,7 @@ TEST_F(ModelReleaseTest, AModelWhoseFirstByteIsABraceIsStillAModel) {
   EXPECT_TRUE(release.value().has_content);
 }
 
-TEST_F(ModelReleaseTest, AnyAlteredByteOfAModelIsFound) {
+TEST_F(ModelReleaseTest, FindsAnyAlteredByteOfAModel) {
   const std::string bytes = to_safetensors(file_);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     std::string changed = bytes;
@@ -98,7 +98,7 @@ TEST_F(ModelReleaseTest, AnyAlteredByteOfAModelIsFound) {
   }
 }
 
-TEST_F(ModelReleaseTest, AModelWithoutACertificatePromisesNothing) {
+TEST_F(ModelReleaseTest, RefusesAModelWithoutACertificate) {
   file_.metadata.clear();
   EXPECT_EQ(verify_any_release(to_safetensors(file_)).error().code, ErrorCode::kInputData);
   EXPECT_EQ(verify_any_release("{}").error().code, ErrorCode::kInputData);

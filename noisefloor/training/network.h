@@ -1,4 +1,5 @@
-// The model of a training file, bound to examples: small networks on lanes, others on a back end that was handed in.
+// The model of a training file, bound to examples: small networks run on lanes, others on the back end that the caller
+// passes in.
 //
 // Thread safety: none.
 #pragma once
@@ -18,14 +19,14 @@ namespace noisefloor {
 
 inline constexpr std::size_t kMaxModelBytes = std::size_t{1} << 30;
 
-// What this process offers to a training.
+// The resources that this process offers to a training.
 struct Machine {
   std::size_t threads = 1;
   TorchProvider torch = no_torch;
-  std::string version = {};  // of the program, for certificates
+  std::string version = {};  // version of the program, for certificates
 };
 
-// Asks for the back end that the model needs, if any: to be called before what cannot be done twice.
+// Requests the back end that the model needs, if any. Call this before anything that cannot be done twice.
 [[nodiscard]] Result<void> require_backend(const Training& training, const std::string& location,
                                            const TorchProvider& torch);
 

@@ -1,4 +1,4 @@
-// Who looks on while a job runs, and may end it. Everything that is told here is public.
+// Observes a job while it runs, and may stop it. Observers are told only what is public.
 //
 // Thread safety: called from the thread that runs the job.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace noisefloor {
 
-// How good the model is at the moment, on examples that are declared public.
+// How good the model is at present, on examples that are declared public.
 struct PublicQuality {
   const char* examples;  // "validation" or "test"
   Quality quality;
@@ -26,28 +26,29 @@ class TrainingObserver {
   TrainingObserver& operator=(const TrainingObserver&) = delete;
   virtual ~TrainingObserver() = default;
 
-  // A run begins; `title` tells the runs of one job apart, and is empty if there is one.
+  // A run begins; `title` distinguishes the runs of one job, and is empty if there is only one.
   virtual void begin(const std::string& title) { (void)title; }
-  // About once a second, and after the last step.
+  // Called about once a second, and after the last step.
   virtual void progress(const TrainingProgress& progress, const std::optional<PublicQuality>& quality) {
     (void)progress;
     (void)quality;
   }
-  // Something good to know: one line.
+  // One line of information.
   virtual void note(const std::string& text) { (void)text; }
-  // Something that is wrong and does not end the job: one line.
+  // A problem that does not end the job: one line.
   virtual void warning(const std::string& text) { (void)text; }
   // A checkpoint was written to this file.
   virtual void checkpoint(const std::string& path) { (void)path; }
-  // The run was refused or failed before its first step, and an earlier one that was cut short has left this checkpoint.
+  // The run was refused or failed before its first step, and an earlier run that was cut short has left this
+  // checkpoint.
   virtual void earlier_checkpoint(const std::string& path) { (void)path; }
-  // The run was refused because the rows are not this dataset's to use.
+  // The run was refused because the rows do not belong to this dataset.
   virtual void conflict(const DatasetConflict& conflict) { (void)conflict; }
 };
 
-// How a job is looked at and stopped. A job that is stopped ends after its present step, with what it has so far.
+// Lets the caller observe and stop a job. A job that is stopped ends after its present step, with what it has so far.
 struct JobControl {
-  TrainingObserver* observer = nullptr;  // none: nobody looks
+  TrainingObserver* observer = nullptr;  // none: nobody observes
   std::function<bool()> stop = {};       // none: nobody stops it
 
   [[nodiscard]] bool stop_asked() const { return stop && stop(); }

@@ -13,7 +13,7 @@
 namespace noisefloor {
 namespace {
 
-// A budget to try uses on.
+// A budget on which uses are tried.
 struct Trial {
   BudgetTerms terms;
   Account account;

@@ -1,7 +1,7 @@
-// What a job would charge, and whether the budget allows for it: found out without spending or writing anything.
+// The charge of a job, and whether the budget allows for it, found out without spending or writing anything.
 //
-// Guarantee:     the rules are those of the ledger (account.h): what is said to fit is what reserving at this moment would be
-//                granted. Others may spend in between, so reserving still decides.
+// Guarantee:     the rules are those of the ledger (account.h): a charge is said to fit if the ledger would grant it at
+//                this moment. Others may spend in between, so the reservation still decides.
 // Thread safety: as the ledger's.
 #pragma once
 
@@ -16,19 +16,19 @@
 namespace noisefloor {
 
 struct Outlook {
-  bool budget_is_there = false;  // in the ledger
-  bool makes_budget = false;     // it is not there, and these uses need it
+  bool budget_is_there = false;  // the ledger has the budget
+  bool makes_budget = false;     // the ledger has no such budget, and these uses need it
   bool asked_before = false;     // all keys are known: nothing more would be charged
   bool fits = false;
-  std::string left = {};     // before the charge, in the rule's own words
-  std::string refusal = {};  // why it does not fit, and what would
+  std::string left = {};     // what remains before the charge, in the rule's own words
+  std::string refusal = {};  // why it does not fit, and what would fit
 };
 
 // The budget that a training file asks for.
 [[nodiscard]] BudgetTerms budget_of(const TrainingPrivacy& privacy);
 
-// Of uses of one budget, one after the other. `ledger` may be null: then the budget would be made as `if_new`. kInvalidArgument
-// for a use that has no meaning under the budget, such as one for other neighbours.
+// The outlook for uses of one budget, one after the other. `ledger` may be null: then the budget would be created as
+// `if_new`. kInvalidArgument for a use that has no meaning under the budget, such as one for other neighbours.
 [[nodiscard]] Result<Outlook> outlook_of(std::span<const ReserveRequest> uses, const BudgetTerms& if_new,
                                          Ledger* ledger);
 

@@ -32,7 +32,7 @@ class OutlookTest : public ::testing::Test {
   std::unique_ptr<Ledger> ledger_;
 };
 
-TEST_F(OutlookTest, SaysWhatReservingWouldSay) {
+TEST_F(OutlookTest, PredictsWhatAReservationWouldGet) {
   expect_good(ledger_->create_budget(terms()));
   ASSERT_TRUE(ledger_->reserve(request("b", "before", pure(1))).has_value());
   for (const auto& epsilons : std::vector<std::vector<double>>{{1}, {2}, {2.01}, {1, 1}, {1, 1, 0.01}, {0.5, 2}}) {
@@ -41,7 +41,7 @@ TEST_F(OutlookTest, SaysWhatReservingWouldSay) {
       made.push_back(request("b", std::to_string(made.size()), pure(epsilon)));
     }
     const bool fits = value_of(outlook_of(made, terms(), ledger_.get())).fits;
-    // What the ledger itself says, in a ledger of its own.
+    // Compares with the reply of the ledger itself, in a ledger of its own.
     testing::TemporaryFolder other_folder;
     const auto other = value_of(Ledger::create(other_folder.path("l"), SigningKey::generate(), {}));
     expect_good(other->create_budget(terms()));
@@ -53,7 +53,7 @@ TEST_F(OutlookTest, SaysWhatReservingWouldSay) {
   EXPECT_NEAR(value_of(ledger_->budget("b")).account.spent_share(), 1.0 / 3, 1e-9) << "looking spends nothing";
 }
 
-TEST_F(OutlookTest, ABudgetThatIsNotThereIsTriedAsItWouldBeMade) {
+TEST_F(OutlookTest, TriesAMissingBudgetAsItWouldBeCreated) {
   for (Ledger* ledger : {static_cast<Ledger*>(nullptr), ledger_.get()}) {
     const Outlook good = value_of(outlook_of(uses({1, 2}), terms(), ledger));
     EXPECT_TRUE(good.fits);
@@ -65,7 +65,7 @@ TEST_F(OutlookTest, ABudgetThatIsNotThereIsTriedAsItWouldBeMade) {
   }
 }
 
-TEST_F(OutlookTest, AKeyThatIsKnownCostsNothingMore) {
+TEST_F(OutlookTest, ChargesNothingMoreForAKnownKey) {
   expect_good(ledger_->create_budget(terms()));
   const auto asked = uses({2.5, 0.4});
   ASSERT_TRUE(ledger_->reserve(asked[0]).has_value());
@@ -76,7 +76,7 @@ TEST_F(OutlookTest, AKeyThatIsKnownCostsNothingMore) {
   EXPECT_TRUE(value_of(outlook_of(asked, terms(), ledger_.get())).asked_before);
 }
 
-TEST_F(OutlookTest, OtherNeighboursAreRefused) {
+TEST_F(OutlookTest, RefusesOtherNeighbours) {
   ReserveRequest use = request("b", "k", pure(1));
   use.statement.adjacency = Adjacency::kReplaceOne;
   expect_error(outlook_of({&use, 1}, terms(), nullptr), ErrorCode::kInvalidArgument, "replace-one");

@@ -19,7 +19,7 @@ void NewFolders::remove_empty() const {
   std::filesystem::path path = deepest_;
   for (std::size_t i = 0; i < missing_; ++i, path = path.parent_path()) {
     std::error_code error;
-    if (!std::filesystem::remove(path, error) && error) return;  // it is not empty, or not ours to remove
+    if (!std::filesystem::remove(path, error) && error) return;  // not empty, or not ours to remove
   }
 }
 

@@ -1,4 +1,4 @@
-// Where a run's files go: all of them in one folder.
+// The paths of a run's files: all of them are in one folder.
 //
 // Guarantee:     NewFolders removes only folders that were not there before and are empty.
 // Thread safety: plain data.
@@ -9,8 +9,9 @@
 
 namespace noisefloor {
 
-inline constexpr const char* kRunNotesName = "run.json";               // what the run came to, and its command
-inline constexpr const char* kUtilityTableName = "utility-graph.csv";  // of the plan that it followed
+inline constexpr const char* kRunNotesName = "run.json";  // the results of the run, and its command
+inline constexpr const char* kUtilityTableName =
+    "utility-graph.csv";  // utility graph of the plan that the run followed
 inline constexpr const char* kPlanName = "plan.json";
 
 struct OutputFiles {
@@ -24,16 +25,16 @@ struct OutputFiles {
   [[nodiscard]] std::string utility_table() const { return (folder / kUtilityTableName).string(); }
 };
 
-// Remembers which part of a path is not there yet, so that a run that is refused leaves nothing behind.
+// Remembers which part of a path does not exist yet, so that a run that is refused leaves nothing behind.
 class NewFolders {
  public:
   explicit NewFolders(const std::filesystem::path& folder);
-  // Removes what was made since, as far as it is empty.
+  // Removes the folders that were created since, if they are empty.
   void remove_empty() const;
 
  private:
   std::filesystem::path deepest_;
-  std::size_t missing_ = 0;  // how many of its last parts were not there
+  std::size_t missing_ = 0;  // how many of the last parts of the path did not exist
 };
 
 }  // namespace noisefloor

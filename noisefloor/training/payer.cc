@@ -19,7 +19,7 @@ Error unknown_dataset(const TrainingPrivacy& privacy) {
                   shown(privacy.budget), privacy.epsilon.value(), privacy.delta.value()));
 }
 
-// Whether the uses fit the budget as it is, or as the file would make it. Returns whether it is there.
+// Fails unless the uses fit the budget as it is, or as the file would create it. Returns whether the budget exists.
 Result<bool> expect_room(Ledger& ledger, const TrainingPrivacy& privacy, std::span<const ReserveRequest> uses,
                          NewDatasets unknown) {
   NF_TRY(const Outlook outlook, outlook_of(uses, budget_of(privacy), &ledger));
@@ -29,7 +29,7 @@ Result<bool> expect_room(Ledger& ledger, const TrainingPrivacy& privacy, std::sp
   return false;
 }
 
-// A budget that is there keeps its terms, whatever the file says.
+// A budget that exists keeps its terms, whatever the file says.
 Result<void> take_terms(Ledger& ledger, DatasetDescription& dataset) {
   if (!dataset.budget) return success();
   NF_TRY(const LedgerState::Budget found, ledger.budget(dataset.budget->name));
@@ -54,7 +54,7 @@ Result<std::string> find_payer(Ledger& ledger, const TrainingFile& file, Dataset
   if (conflict != nullptr && control.observer != nullptr) control.observer->conflict(*conflict);
   NF_TRY(const DatasetGrant grant, granted(outcome));
   if (!grant.budget.empty()) return grant.budget;
-  // The data are public, and a training that adds noise all the same is charged to a budget of its own.
+  // The data are public; a training that adds noise all the same is charged to a budget of its own.
   NF_TRY(const bool there, expect_room(ledger, privacy, uses, unknown));
   if (!there) NF_TRY_VOID(ledger.create_budget(budget_of(privacy)));
   return privacy.budget;

@@ -1,9 +1,9 @@
-// Which budget pays for a training: the ledger's word on whose the rows are (dataset/registry.h).
+// Finds the budget that pays for a training. The ledger decides which dataset the rows belong to (dataset/registry.h).
 //
-// Guarantee:     rows that the ledger knows under another name are refused, also if they were shuffled, compressed or partly
-//                exchanged. A dataset and its budget are added only where the caller allows it, or where a budget of that
-//                name is there and has no dataset yet, as in ledgers of version 0.1. Nothing is added for uses that the
-//                budget would not allow for.
+// Guarantee:     rows that the ledger knows under another name are refused, even if they were shuffled, compressed or
+//                partly exchanged. A dataset and its budget are added only if the caller allows it, or if a budget of
+//                that name exists and has no dataset yet, as in ledgers of version 0.1. Nothing is added for uses that
+//                the budget would not allow for.
 // Thread safety: as the ledger's.
 #pragma once
 
@@ -19,12 +19,13 @@
 
 namespace noisefloor {
 
-// What becomes of a dataset that the ledger does not know.
+// What to do with a dataset that the ledger does not know.
 enum class NewDatasets : std::uint8_t { kRefuse, kAdd };
 
-// The budget that pays for `uses` of the rows of `dataset`, which the file describes: the dataset's own, which is the owner's where it shares the
-// rows of another one. kInvalidArgument if the rows belong to another dataset, or if the dataset is unknown and may not be
-// added; kBudgetExhausted if a budget as the file states it would not allow for the uses. The observer learns of a conflict.
+// The budget that pays for `uses` of the rows of `dataset`, which the file describes: the dataset's own, or, if it
+// shares the rows of another dataset, the owner's. kInvalidArgument if the rows belong to another dataset, or if the
+// dataset is unknown and may not be added; kBudgetExhausted if a budget as the file states it would not allow for the
+// uses. The observer is told of a conflict.
 [[nodiscard]] Result<std::string> find_payer(Ledger& ledger, const TrainingFile& file, DatasetDescription dataset,
                                              std::span<const ReserveRequest> uses, NewDatasets unknown,
                                              const JobControl& control);

@@ -1,4 +1,4 @@
-// Who pays for a training, against those who would rather not: rows under another name, shuffled, renamed, declared public.
+// Attempts to avoid paying for a training: rows under another name, shuffled, renamed, declared public.
 #include "noisefloor/training/payer.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class PayerTest : public testing::ToyJob {
  protected:
   PayerTest() : ledger_(make_ledger()) {}
 
-  // Trains with the file as it is now, for ε = 0.5 of the 2 of the budget.
+  // Trains with the file as it is now, for ε = 0.5 out of the budget's 2.
   Result<TrainingOutcome> train(const std::string& key, NewDatasets unknown = NewDatasets::kAdd) {
     TrainingWish asked;
     asked.folder = path("out-" + key);
@@ -34,7 +34,7 @@ class PayerTest : public testing::ToyJob {
     TrainingJob job = value_of(TrainingJob::prepare(file(), asked, {}));
     return job.run(ledger_.get(), control_);
   }
-  // The lines of data.csv behind its header in another order.
+  // Puts the lines of data.csv after its header in another order.
   void shuffle() const {
     std::stringstream text(read("data.csv"));
     std::string header;
@@ -51,7 +51,7 @@ class PayerTest : public testing::ToyJob {
   std::unique_ptr<Ledger> ledger_;
 };
 
-TEST_F(PayerTest, NothingIsMadeWithoutPermission) {
+TEST_F(PayerTest, CreatesNothingWithoutPermission) {
   expect_error(train("a", NewDatasets::kRefuse), ErrorCode::kInvalidArgument,
                "knows neither the dataset nor the budget");
   EXPECT_EQ(budgets(*ledger_), 0U);
@@ -61,7 +61,7 @@ TEST_F(PayerTest, NothingIsMadeWithoutPermission) {
   ASSERT_TRUE(train("b", NewDatasets::kRefuse).has_value()) << "the dataset is known now";
 }
 
-TEST_F(PayerTest, ARenamedCopyOfTheFileGetsNoFreshBudget) {
+TEST_F(PayerTest, GivesARenamedCopyOfTheFileNoFreshBudget) {
   ASSERT_TRUE(train("a").has_value());
   rename_budget("fresh");
   expect_error(train("b"), ErrorCode::kBudgetExhausted, "'toy'");
@@ -71,7 +71,7 @@ TEST_F(PayerTest, ARenamedCopyOfTheFileGetsNoFreshBudget) {
   EXPECT_FALSE(exists("out-b"));
 }
 
-TEST_F(PayerTest, ShuffledRowsAreTheSameRows) {
+TEST_F(PayerTest, RecognisesShuffledRows) {
   ASSERT_TRUE(train("a").has_value());
   rename_budget("fresh");
   shuffle();
@@ -79,7 +79,7 @@ TEST_F(PayerTest, ShuffledRowsAreTheSameRows) {
   EXPECT_EQ(budgets(*ledger_), 1U);
 }
 
-TEST_F(PayerTest, RowsThatAreSharedDeliberatelyAreThePayersOwn) {
+TEST_F(PayerTest, ChargesTheOwnerForRowsThatAreSharedDeliberately) {
   ASSERT_TRUE(train("a").has_value());
   rename_budget("second");
   const TrainingFile second = file();
@@ -94,7 +94,7 @@ TEST_F(PayerTest, RowsThatAreSharedDeliberatelyAreThePayersOwn) {
   expect_error(train("e"), ErrorCode::kBudgetExhausted, "");
 }
 
-TEST_F(PayerTest, ABudgetOfVersionOneGetsItsDatasetWithTheFirstUse) {
+TEST_F(PayerTest, AddsTheDatasetToABudgetOfVersionOneWithTheFirstUse) {
   const TrainingFile toy = file();
   expect_good(ledger_->create_budget(budget_of(toy.training.privacy)));
   ASSERT_TRUE(train("a", NewDatasets::kRefuse).has_value());
@@ -102,7 +102,7 @@ TEST_F(PayerTest, ABudgetOfVersionOneGetsItsDatasetWithTheFirstUse) {
   expect_error(train("b"), ErrorCode::kBudgetExhausted, "'toy'");
 }
 
-TEST_F(PayerTest, ARetiredDatasetPaysForNothing) {
+TEST_F(PayerTest, RefusesARetiredDataset) {
   ASSERT_TRUE(train("a").has_value());
   expect_good(ledger_->retire_dataset("toy", "consent expired"));
   expect_error(train("b"), ErrorCode::kBudgetExhausted, "consent expired");

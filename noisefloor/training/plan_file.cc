@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "noisefloor-plan/1";
 
-// Numbers as JSON gives them back bit for bit.
+// JSON keeps every bit of these numbers.
 Json body_of(const PlanFile& plan) {
   return {{"format", kFormat},
           {"name", plan.name},
@@ -44,7 +44,7 @@ Result<Q> quantity(const Json& json, const char* key) {
   return Q::make(json.at(key).get<typename Q::Value>());
 }
 
-// Throws what nlohmann throws.
+// Throws nlohmann's exceptions.
 Result<PlanFile> read(const Json& json) {
   NF_TRY(const Rows rows, quantity<Rows>(json, "rows"));
   NF_TRY(const ClipNorm clip, quantity<ClipNorm>(json, "clip_norm"));
@@ -82,7 +82,7 @@ template <class Bytes>
 Result<Bytes> bytes_of(const Json& json, const char* key) {
   Bytes bytes{};
   if (from_hex(json.at(key).get<std::string>(), bytes)) return bytes;
-  return input_data_error(fmt::format("the {} of a plan file is hexadecimal digits", key));
+  return input_data_error(fmt::format("the {} of a plan file must be hexadecimal digits", key));
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ std::string to_json(const PlanFile& plan, const SigningKey& key) {
 Result<SignedPlan> parse_plan_file(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object() || json.value("format", "") != kFormat) {
-    return input_data_error("this is no plan file: planning a training writes one");
+    return input_data_error("this is not a plan file: make one by planning the training");
   }
   try {
     NF_TRY(PlanFile plan, read(json));
@@ -119,7 +119,7 @@ Result<SignedPlan> parse_plan_file(std::string_view text) {
     }
     NF_TRY(const Interval epsilon, certified_epsilon(plan.statement, plan.delta));
     if (epsilon.upper > plan.certified.upper || plan.certified.upper > plan.epsilon.value()) {
-      return verification_failed(fmt::format("the plan says epsilon {:.10g}, and its event costs {:.10g}",
+      return verification_failed(fmt::format("the plan states epsilon {:.10g}, but its event costs {:.10g}",
                                              plan.certified.upper, epsilon.upper));
     }
     return SignedPlan{std::move(plan), key};

@@ -37,7 +37,7 @@ PlanFile a_plan() {
           ""};
 }
 
-TEST(PlanFile, ComesBackAsItWas) {
+TEST(PlanFile, RoundTripsThroughJson) {
   const SigningKey key = SigningKey::from_seed({1, 2, 3});
   const PlanFile plan = a_plan();
   const SignedPlan read = parse_plan_file(to_json(plan, key)).value();
@@ -47,7 +47,7 @@ TEST(PlanFile, ComesBackAsItWas) {
   EXPECT_EQ(read.plan.target_accuracy, plan.target_accuracy);
 }
 
-TEST(PlanFile, NoFieldCanBeChangedRemovedOrAdded) {
+TEST(PlanFile, FindsAnyFieldThatWasChangedRemovedOrAdded) {
   const Json good = Json::parse(to_json(a_plan(), SigningKey::generate()));
   for (const auto& [name, value] : good.items()) {
     Json changed = good;
@@ -75,8 +75,8 @@ TEST(PlanFile, NoFieldCanBeChangedRemovedOrAdded) {
   }
 }
 
-// Whoever holds the key can sign what is not so: the reader recomputes it.
-TEST(PlanFile, AnEpsilonThatIsNotThatOfTheEventIsFound) {
+// The holder of the key can sign a false ε: the reader recomputes it.
+TEST(PlanFile, FindsAnEpsilonThatIsNotThatOfTheEvent) {
   PlanFile plan = a_plan();
   plan.certified.upper *= 0.99;
   const auto read = parse_plan_file(to_json(plan, SigningKey::generate()));

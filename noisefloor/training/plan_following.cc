@@ -39,14 +39,14 @@ std::string key_of(const PlanFile& plan) { return "plan-" + to_hex(digest_of(pla
 
 Result<void> expect_rows(const PlanFile& plan, std::size_t rows) {
   if (rows == plan.rows.value()) return success();
-  return invalid_argument(fmt::format("the plan is for {} rows of training data, and there are {}: make another plan",
+  return invalid_argument(fmt::format("the plan is for {} rows of training data, but there are {}: make another plan",
                                       plan.rows.value(), rows));
 }
 
 Result<void> expect_signer(const FollowedPlan& plan, Ledger& ledger) {
   return ledger.read([&](const LedgerState& state) -> Result<void> {
     if (state.genesis().key == plan.key) return success();
-    return verification_failed("the plan was signed with the key of another ledger: name that one");
+    return verification_failed("the plan was signed with the key of another ledger: use that ledger");
   });
 }
 

@@ -1,9 +1,9 @@
-// Training by a signed plan: exactly what it says, once, by the ledger whose key signed it.
+// Trains by a signed plan: exactly as it says, once, by the ledger whose key signed it.
 //
-// Guarantee:     a plan is followed only for the training file that it was made for, unchanged, on as many rows; whatever else
-//                would change noise, delta, key or randomness is refused. Its key of idempotency is its digest, so it is carried
-//                out once.
-// Thread safety: pure functions but for reading and writing files.
+// Guarantee:     a plan is followed only for the training file that it was made for, unchanged, and on as many rows;
+//                any setting that would change noise, delta, key or randomness is refused. The idempotency key is the
+//                plan's digest, so it is carried out once.
+// Thread safety: pure functions except for reading and writing files.
 #pragma once
 
 #include <filesystem>
@@ -19,18 +19,18 @@
 
 namespace noisefloor {
 
-// A plan as it was read, with the folder that it stands in.
+// A plan that was read from a file, with the folder of that file.
 struct FollowedPlan {
   PlanFile plan;
-  PublicKey key;     // that signed it
-  std::string text;  // as it was signed
+  PublicKey key;     // the key that signed it
+  std::string text;  // the text that was signed
   std::filesystem::path folder;
 };
 
-// kInvalidArgument if it is not for this training file, as it is now.
+// kInvalidArgument if the plan is not for this training file in its present form.
 [[nodiscard]] Result<FollowedPlan> read_plan(const std::string& path, const TrainingFile& file);
 
-// The training with what the plan fixes.
+// Sets in the training everything that the plan fixes.
 void follow_plan(const PlanFile& plan, Training& training);
 [[nodiscard]] std::string key_of(const PlanFile& plan);
 [[nodiscard]] Result<void> expect_rows(const PlanFile& plan, std::size_t rows);

@@ -36,12 +36,13 @@ Result<UtilityChoice> next_choice(const std::optional<NoiseMultiplier>& wish, co
   NF_TRY(const NoiseMultiplier half, NoiseMultiplier::make(before.noise.value() / 2));
   const NoiseMultiplier noise = wish.value_or(half);
   if (noise < before.noise) return UtilityChoice{before.clip, noise};
-  return invalid_argument(fmt::format("a next phase has less noise than the one before, {:g}; {:g} was given",
+  return invalid_argument(fmt::format("a next phase must have less noise than the one before, {:g}; {:g} was given",
                                       before.noise.value(), noise.value()));
 }
 
-// Up to the noise that the utility graph allows: the least that keeps ε with the file's own batch, which is the better model;
-// or, where that is too much or later phases are to have less, all of it, with the largest batch that keeps ε.
+// The noise is at most what the utility graph allows. The first choice is the least noise that keeps ε with the file's
+// own batch, which gives the better model. If that is too much noise, or later phases are to have less, the plan takes
+// all the noise that the graph allows, with the largest batch that keeps ε.
 Result<ExactPlan> exact_plan(const ExactQuestion& question, const UtilityChoice& choice, Rows batch,
                              std::uint64_t phases) {
   if (phases == 1) {
@@ -51,10 +52,10 @@ Result<ExactPlan> exact_plan(const ExactQuestion& question, const UtilityChoice&
   return exact_for_noise(question, choice.noise);
 }
 
-// What setting a plan aside takes of the training's own budget.
+// The use of the training's own budget that sets a plan aside.
 ReserveRequest set_aside_use(const PlanFile& plan) { return {plan.budget, key_of(plan), plan.statement, plan.delta}; }
 
-// What the theorems would take, where they apply and their promise is kept.
+// The plan of the theorems, where they apply and their promise is kept.
 Result<std::optional<ClosedFormPlan>> closed_form_of(const ExactQuestion& question, const ExactPlan& exact) {
   std::optional<ClosedFormPlan> closed;
   if (question.draw != Draw::kPoisson || question.target.adjacency != Adjacency::kAddRemove) return closed;
@@ -71,9 +72,10 @@ Result<EarlierPhase> read_earlier_phase(const std::filesystem::path& folder, con
   const OutputFiles files{folder};
   NF_TRY(FollowedPlan read, read_plan(files.plan(), file));
   if (read.plan.phase >= read.plan.phases) {
-    return invalid_argument(fmt::format(
-        "that was the last of {} phases, for which delta was divided before anything was spent: the training ends here",
-        read.plan.phases));
+    return invalid_argument(
+        fmt::format("that was the last of {} phases, among which delta was divided before anything was spent: the "
+                    "training ends here",
+                    read.plan.phases));
   }
   std::error_code error;
   const std::filesystem::path model = std::filesystem::absolute(files.model(), error);
@@ -86,7 +88,8 @@ Result<EarlierPhase> read_earlier_phase(const std::filesystem::path& folder, con
 Result<PlanJob> PlanJob::prepare(TrainingFile file, PlanWish wish, Machine machine) {
   const Training& training = file.training;
   NF_TRY_VOID(require_backend(training, file.location, machine.torch));
-  if (wish.noise && !wish.after) return invalid_argument("noise can be asked for in a next phase alone");
+  if (wish.noise && !wish.after)
+    return invalid_argument("a noise multiplier can be given only for a next phase: leave it out");
   NF_TRY(TrainingExamples examples, read_examples(file, machine.threads));
   NF_TRY_VOID(expect_plannable(training));
   NF_TRY_VOID(expect_test_examples(examples));
@@ -135,7 +138,7 @@ Result<std::vector<UtilityCurve>> PlanJob::draw_graph(Ledger* ledger, const JobC
                       parts_->wish.unknown, control));
   }
   NF_TRY(std::vector<UtilityCurve> curves, utility_graph(question(), ledger, control));
-  std::error_code ignored;  // what cannot be made is said when it is written to
+  std::error_code ignored;  // a folder that could not be made is reported when a file is written to it
   std::filesystem::create_directories(parts_->folder, ignored);
   NF_TRY_VOID(write_file(OutputFiles{parts_->folder}.utility_table(), utility_table(curves)));
   return curves;
@@ -152,12 +155,12 @@ double PlanJob::spent_before() const {
   return before.epsilon_before + before.certified.upper;
 }
 
-// Its even share of what is left, and if others may follow, no more than the closed form takes.
+// The phase's even share of what is left; if others may follow, no more than the closed form takes.
 Result<Epsilon> PlanJob::epsilon_of_phase(const UtilityChoice& choice, std::uint64_t phase) const {
   const double by_graph = goal().utility == UtilityData::kBudgeted ? goal().utility_epsilon->value() : 0;
   const double left = parts_->target.value() - by_graph - spent_before();
   if (!(left > 0)) {
-    return budget_exhausted(fmt::format("nothing is left of epsilon {:g}: {:g} was spent before",
+    return budget_exhausted(fmt::format("nothing is left of epsilon {:g}: earlier phases spent {:g}",
                                         parts_->target.value(), by_graph + spent_before()));
   }
   const double usual = proactive::epsilon_for(choice.noise.value(), parts_->delta.value());
@@ -229,7 +232,7 @@ Result<std::string> PlanJob::sign(PlanFile& plan, Ledger& ledger, const JobContr
   }
   const Sign by_ledger = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
   const std::filesystem::path name = plan.phase == 1 ? kPlanName : fmt::format("plan-{}.json", plan.phase);
-  std::error_code ignored;  // what cannot be made is said when it is written to
+  std::error_code ignored;  // a folder that could not be made is reported when a file is written to it
   std::filesystem::create_directories(parts_->folder, ignored);
   std::string path = (parts_->folder / name).string();
   NF_TRY_VOID(write_file(path, to_json(plan, by_ledger)));

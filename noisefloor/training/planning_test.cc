@@ -26,7 +26,7 @@ class PlanJobTest : public testing::ToyJob {
   }
 };
 
-TEST_F(PlanJobTest, AGraphOfPrivateDataIsOneReleaseThatIsPaidForOnce) {
+TEST_F(PlanJobTest, PaysOnceForAGraphOfPrivateData) {
   aim("budgeted", "utility_epsilon = 0.5\n");
   const auto ledger = make_ledger();
   PlanJob job = value_of(prepare());
@@ -48,7 +48,7 @@ TEST_F(PlanJobTest, AGraphOfPrivateDataIsOneReleaseThatIsPaidForOnce) {
   ASSERT_EQ(witness_.notes.size(), 1U);
 }
 
-TEST_F(PlanJobTest, AGraphThatCannotBePaidForMakesNoBudget) {
+TEST_F(PlanJobTest, CreatesNoBudgetForAGraphThatCannotBePaidFor) {
   aim("budgeted", "utility_epsilon = 0.5\n");
   const auto ledger = make_ledger();
   TrainingFile poor = file();
@@ -59,7 +59,7 @@ TEST_F(PlanJobTest, AGraphThatCannotBePaidForMakesNoBudget) {
   EXPECT_FALSE(exists("plan"));
 }
 
-TEST_F(PlanJobTest, DeltaIsDividedAndStaysBelowOneRow) {
+TEST_F(PlanJobTest, DividesDeltaAndKeepsItBelowOneRow) {
   aim("public", "phases = 2\n");
   const PlanJob two = value_of(prepare());
   EXPECT_LE(2 * two.delta().value(), 1e-5);
@@ -69,7 +69,7 @@ TEST_F(PlanJobTest, DeltaIsDividedAndStaysBelowOneRow) {
   EXPECT_LT(careless.whole_delta(), 0.001);
 }
 
-TEST_F(PlanJobTest, SettingAsideIsPaidForByTheBudgetOfTheFile) {
+TEST_F(PlanJobTest, SetsAsideFromTheBudgetOfTheFile) {
   aim("public");
   const auto ledger = make_ledger();
   PlanJob job = value_of(prepare({.reserve = true}));
@@ -82,7 +82,7 @@ TEST_F(PlanJobTest, SettingAsideIsPaidForByTheBudgetOfTheFile) {
   EXPECT_EQ(digest_of(read_back.plan), digest_of(made.plan));
 }
 
-TEST_F(PlanJobTest, ALedgerWithoutAKeySignsNothing) {
+TEST_F(PlanJobTest, SignsNothingWithoutAKey) {
   aim("public");
   (void)make_ledger();
   PlanJob job = value_of(prepare({.reserve = true}));
@@ -93,7 +93,7 @@ TEST_F(PlanJobTest, ALedgerWithoutAKeySignsNothing) {
   EXPECT_EQ(budgets(*ledger), 0U);
 }
 
-TEST_F(PlanJobTest, APhaseFollowsTheOneThatWasTrainedWithLessNoise) {
+TEST_F(PlanJobTest, PlansAPhaseWithLessNoiseAfterATrainedOne) {
   aim("public", "phases = 2\n");
   const auto ledger = make_ledger();
   PlanJob job = value_of(prepare());
@@ -121,7 +121,7 @@ TEST_F(PlanJobTest, APhaseFollowsTheOneThatWasTrainedWithLessNoise) {
   expect_error(read_earlier_phase(path("out"), file()), ErrorCode::kInvalidArgument, "last of 2 phases");
 }
 
-TEST_F(PlanJobTest, WhatCannotBePlannedSaysWhy) {
+TEST_F(PlanJobTest, SaysWhyATrainingCannotBePlanned) {
   expect_error(prepare(), ErrorCode::kInvalidArgument, "no [plan]");
   aim("public", "target_accuracy = 0.9999\n");
   PlanJob job = value_of(prepare());

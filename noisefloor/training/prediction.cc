@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kSequencesAtOnce = 256;
 
-// The texts of the classes, where the file has any.
+// The names of the classes, if the file has any.
 std::vector<std::string> class_names(const TrainingData& data, std::int32_t classes) {
   std::vector<std::string> names =
       std::visit(Overloaded{[](const IdxFormat&) { return std::vector<std::string>{}; },
@@ -64,7 +64,7 @@ std::vector<double> probabilities(std::span<const float> outputs) {
   return result;
 }
 
-// How lines name their examples: by their number, or by the cells of a column.
+// The names of the examples in the output: their numbers, or the cells of a column.
 struct Names {
   std::string header = "example";
   std::vector<std::string> ids = {};
@@ -75,7 +75,7 @@ struct Names {
 Result<Names> read_ids(const TrainingFile& file, const PredictionWish& wish, std::size_t rows) {
   if (!wish.id) return Names{};
   const auto* table = std::get_if<CsvTable>(&file.training.data.format);
-  if (table == nullptr) return invalid_argument("only examples in a CSV file have a column of ids");
+  if (table == nullptr) return invalid_argument("only examples in a CSV file have a column of ids: leave the id out");
   NF_TRY(ByteSource source, ByteSource::open(wish.input));
   NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table->format));
   const std::vector<std::string>& header = reader.header();
@@ -116,7 +116,7 @@ std::string as_csv(std::span<const float> outputs, const Dataset& data, const st
   return csv;
 }
 
-// As people can read it: bytes that are no characters by their number.
+// A readable form: bytes that are not characters are shown by their number.
 std::string shown_character(const Alphabet& alphabet, std::int32_t token) {
   std::string text = alphabet.decode({&token, 1});
   const auto byte = static_cast<unsigned char>(text.front());
@@ -124,7 +124,8 @@ std::string shown_character(const Alphabet& alphabet, std::int32_t token) {
   return text;
 }
 
-// One line for each character that is predicted: what it is, what was thought likeliest, and the chances of both.
+// One line for each character that is predicted: the true character, the likeliest one by the model, and the
+// probabilities of both.
 Result<std::string> text_as_csv(TrainableModel& model, std::span<const float> weights, const Dataset& data,
                                 const Alphabet& alphabet) {
   std::string csv = "example,position,character,prediction,p(prediction),p(character)\n";

@@ -25,7 +25,7 @@ class PredictionTest : public testing::ToyJob {
   std::optional<Quality> quality_;
 };
 
-TEST_F(PredictionTest, EvaluatesWhatTheTrainingMeasured) {
+TEST_F(PredictionTest, MeasuresWhatTheTrainingMeasured) {
   const Quality quality = value_of(evaluate_model(file(), path("out/model.safetensors"), {}));
   EXPECT_EQ(quality.accuracy, quality_->accuracy);
   EXPECT_EQ(quality.loss, quality_->loss);
@@ -42,7 +42,7 @@ TEST_F(PredictionTest, NumbersExamplesOrCarriesTheirIdsThrough) {
   EXPECT_NE(named.csv.find("\n17,no,"), std::string::npos);
 }
 
-TEST_F(PredictionTest, BadQuestionsAreNamed) {
+TEST_F(PredictionTest, NamesBadQuestions) {
   expect_error(predicted("new.csv", "name"), ErrorCode::kInputData, "'name'");
   expect_error(predicted("none.csv"), ErrorCode::kIo, "none.csv");
   write("short.csv", "x\n0.9\n");

@@ -50,7 +50,7 @@ std::string to_json(const RunNotes& notes) {
                       {"decision", name_of(notes.verdict->decision)}};
   }
   if (!notes.command.empty()) json["command"] = notes.command;
-  // A name of a file need not be UTF-8, and JSON must be.
+  // A file name need not be UTF-8, but JSON must be.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,5 +1,5 @@
-// What a run came to: the notes beside its model (run.json), for reports and for programs that read them. Not signed: what is
-// certain stands in the certificate.
+// The results of a run: the notes beside its model (run.json), for reports and for programs that read them. They are
+// not signed: rely on the certificate.
 //
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -18,25 +18,25 @@ namespace noisefloor {
 
 struct RunNotes {
   OutputFiles files;
-  std::optional<Certificate> certificate;  // always there once a run has ended
+  std::optional<Certificate> certificate;  // always present once a run has ended
   Noise noise;
   std::size_t examples = 0;           // private ones
-  std::optional<std::size_t> people;  // whose they are, where people are protected
+  std::optional<std::size_t> people;  // how many people they belong to, if people are protected
   std::size_t parameters = 0;
-  bool again = false;  // made before: then it took no time
+  bool again = false;  // made before: the run took no time
   double seconds = 0;
   double examples_per_second = 0;
   std::size_t workers = 1;
   std::optional<Quality> validation;
   std::optional<Quality> test;
-  std::optional<std::uint64_t> phase;  // of the plan
+  std::optional<std::uint64_t> phase;  // phase of the plan
   std::optional<PlanVerdict> verdict;
-  std::string command;  // how it was called; or empty
+  std::string command;  // the command line of the run; or empty
 };
 
 // One JSON object, on several lines.
 [[nodiscard]] std::string to_json(const RunNotes& notes);
-// A measure of quality for each field.
+// One field for each measure of quality.
 [[nodiscard]] std::string to_json(const Quality& quality);
 
 }  // namespace noisefloor

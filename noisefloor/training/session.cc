@@ -18,7 +18,7 @@ Result<std::vector<float>> first_weights(const TrainingSession& session, BitStre
   return load_weights(session.file->resolve(*path), *session.model);
 }
 
-// A descent before its first step, and what it draws from.
+// A descent before its first step, and its source of noise.
 struct Descent {
   SecureRandom secure;
   std::optional<ReplayRandom> replay;
@@ -31,9 +31,11 @@ Result<Descent> begin_descent(TrainingSession& session, const RunRequest& reques
   std::optional<ReplayRandom> replay;
   if (!request.charged()) {
     if (!request.team.alone() && request.from) {
-      return invalid_argument("workers with repeatable noise cannot go on from a checkpoint: it has the place of one");
+      return invalid_argument(
+          "several workers with repeatable noise cannot continue from a checkpoint, which holds the noise position of "
+          "one worker: use one worker");
     }
-    // Workers with the same noise would add it up, not share it.
+    // Workers with the same noise would add it up instead of sharing it.
     const std::uint64_t rank = request.team.rank();
     const std::uint64_t position = request.from ? request.from->noise_position : 0;
     NF_TRY(ReplayRandom made, ReplayRandom::create(request.replay_seed.value_or(0) ^ (rank << 48U), position));
@@ -73,7 +75,7 @@ TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, Run
     hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
     hooks.checkpoint = [&request, &control](const Checkpoint& checkpoint) {
       const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint));
-      if (!written.has_value()) {  // What is paid for goes on.
+      if (!written.has_value()) {  // The run is paid for, so it continues.
         control.warn(fmt::format("no checkpoint: {}", written.error().message));
       } else if (control.observer != nullptr) {
         control.observer->checkpoint(request.files.checkpoint());
@@ -87,7 +89,7 @@ void begin_run(const RunRequest& request, const JobControl& control) {
   if (control.observer != nullptr) control.observer->begin(request.title);
 }
 
-// A run that never began may find what an earlier one, which was cut short, has left.
+// Tells the observer of a run that never began about the checkpoint of an earlier run that was cut short.
 void tell_of_checkpoint(const RunRequest& request, const DpSgd& sgd, const JobControl& control) {
   std::error_code ignored;
   if (sgd.steps() == 0 && control.observer != nullptr && std::filesystem::exists(request.files.checkpoint(), ignored)) {
@@ -113,7 +115,7 @@ Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingEx
 Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
                                const JobControl& control) {
   if (request.charged() && ledger == nullptr) {
-    return invalid_argument("a private training needs a ledger that it is charged to");
+    return invalid_argument("a private training must be charged to a ledger: give one");
   }
   NF_TRY(Descent descent, begin_descent(session, request));
   auto& [secure, replay, sgd] = descent;
@@ -135,7 +137,7 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   Released made = std::move(trained).value();
   NF_TRY(const TensorFile file, parse_safetensors(made.release.bytes));
   NF_TRY(std::vector<float> weights, session.model->take_weights(file));
-  if (made.release.certificate.steps == session.steps.value()) {  // What is finished needs no checkpoint.
+  if (made.release.certificate.steps == session.steps.value()) {  // A finished run needs no checkpoint.
     std::error_code ignored;
     std::filesystem::remove(request.files.checkpoint(), ignored);
   }
@@ -148,7 +150,8 @@ Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& req
   alone.team = {};
   NF_TRY(const Descent descent, begin_descent(session, alone));
   const std::uint64_t before = request.from ? request.from->state.steps : 0;
-  if (before >= session.steps.value()) return invalid_argument("the checkpoint has made all of its steps");
+  if (before >= session.steps.value())
+    return invalid_argument("the checkpoint has already made all steps: nothing is left to train");
   NF_TRY(const Steps left, Steps::make(session.steps.value() - before));
   return DpStatement{session.training().privacy.adjacency, descent.sgd.unit(), descent.sgd.event(left)};
 }
@@ -162,7 +165,7 @@ Result<std::vector<float>> run_as_part(TrainingSession& session, const RunReques
   begin_run(request, control);
   NF_TRY_VOID(replay ? descend_as_part(terms, sgd, *replay, hooks) : descend_as_part(terms, sgd, secure, hooks));
   if (sgd.steps() < session.steps.value()) {
-    return invalid_argument("stopped before its end: what was paid for it stays spent");
+    return invalid_argument("the training was stopped before its end; its cost stays spent");
   }
   return sgd.result();
 }

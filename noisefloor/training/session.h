@@ -1,7 +1,7 @@
-// A training file made ready to run, and one run of it: what trainings, sweeps and utility graphs share.
+// A training file made ready to run, and one run of it: the code that trainings, sweeps and utility graphs share.
 //
-// Guarantee:     a private run is charged for before it draws noise (training_run.h), at a delta that is below 1/rows. A run
-//                that is refused leaves no folder, no metrics and no model behind.
+// Guarantee:     a private run is charged before it draws noise (training_run.h), at a delta that is below 1/rows. A
+//                run that is refused leaves no folder, no metrics and no model behind.
 // Thread safety: none.
 #pragma once
 
@@ -24,7 +24,7 @@
 
 namespace noisefloor {
 
-// For certificates: what a training takes as public of its data.
+// For certificates: what a training takes as public about its data.
 inline constexpr const char* kDataDeclaration =
     "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
     "nothing "
@@ -36,28 +36,28 @@ struct TrainingSession {
   std::unique_ptr<TrainableModel> model;
   BatchSampler sampler;
   Steps steps;
-  std::string version;  // of the program, for certificates
+  std::string version;  // version of the program, for certificates
 
   [[nodiscard]] const Training& training() const { return file->training; }
 };
 
-// Both must outlive it. A batch that does not fit is refused with the line of the file.
+// File and examples must outlive the session. A batch that does not fit is refused with the line of the file.
 [[nodiscard]] Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
                                                     const Machine& machine);
 
 struct RunRequest {
   OutputFiles files;
-  std::string key;  // of the spend
+  std::string key;  // key of the spend
   Noise noise;
   Delta delta;
-  std::optional<std::uint64_t> replay_seed;  // repeatable: not private, and not charged
+  std::optional<std::uint64_t> replay_seed;  // repeatable noise: not private, and not charged
   std::optional<Checkpoint> from;
-  std::string item = {};           // of a planned budget
-  double checkpoint_seconds = 60;  // 0: none
+  std::string item = {};           // item of a planned budget
+  double checkpoint_seconds = 60;  // 0: no checkpoints
   std::string title = {};          // for the observer
   WorkerTeam team = {};
 
-  // Whether it has to be paid for.
+  // Whether the run has to be paid for.
   [[nodiscard]] bool charged() const { return noise.multiplier && !replay_seed; }
 };
 
@@ -69,19 +69,20 @@ struct RunResult {
   double examples_per_second = 0;
 };
 
-// Everything that can be found out before anything is spent, then the run. kInvalidArgument without a ledger for a run that is
-// charged. A run that is stopped gives the model so far.
+// Checks everything that can be checked before anything is spent, then runs. kInvalidArgument for a run that is charged
+// but has no ledger. A run that is stopped returns the model so far.
 [[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
                                              const JobControl& control);
 
-// What all steps of a run cost; without those before its checkpoint.
+// The cost of all steps of a run, without those before its checkpoint.
 [[nodiscard]] Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request);
-// The weights after the steps of a run that is part of another release, or that is not private. Nothing is written. A run that
-// is stopped is an error.
+// The weights after the steps of a run that is part of another release, or that is not private. Writes nothing. A run
+// that is stopped is an error.
 [[nodiscard]] Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request,
                                                      const JobControl& control);
 
-// What another worker than the first does: takes part in the steps, and writes and spends nothing. Returns how many there were.
+// The part of any worker except the first: takes part in the steps, and writes and spends nothing. Returns how many
+// steps there were.
 [[nodiscard]] Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request,
                                                     const JobControl& control);
 

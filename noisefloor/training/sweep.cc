@@ -20,7 +20,7 @@ constexpr std::array<SweepMeasure, 4> kMeasures{{
     {"recall_at_20", "recall@20", [](const Quality& q) { return q.recall_at_20; }},
 }};
 
-// Growing, each once.
+// Sorts the epsilons. Fails if one is repeated.
 Result<void> sort_epsilons(std::vector<double>& epsilons) {
   if (epsilons.empty()) return invalid_argument("a sweep needs an epsilon to train at");
   for (const double epsilon : epsilons) {
@@ -29,7 +29,7 @@ Result<void> sort_epsilons(std::vector<double>& epsilons) {
   std::sort(epsilons.begin(), epsilons.end());
   const auto twice = std::adjacent_find(epsilons.begin(), epsilons.end());
   if (twice == epsilons.end()) return success();
-  return invalid_argument(fmt::format("the epsilon {} is there twice: each is trained once", epsilon_text(*twice)));
+  return invalid_argument(fmt::format("the epsilon {} is there twice: give each one once", epsilon_text(*twice)));
 }
 
 std::size_t count_private(const std::vector<double>& epsilons) {
@@ -37,7 +37,7 @@ std::size_t count_private(const std::vector<double>& epsilons) {
       std::count_if(epsilons.begin(), epsilons.end(), [](double epsilon) { return epsilon != kNoPrivacy; }));
 }
 
-// What each of `count` private runs may fail by, so that all of them fit the budget.
+// The delta of each of `count` private runs, so that all of them fit the budget.
 Result<Delta> delta_of_run(const TrainingPrivacy& privacy, std::size_t count) {
   const double share = privacy.delta.value() / static_cast<double>(std::max<std::size_t>(count, 1));
   return Delta::make(std::min(privacy.target_delta.value(), share));
@@ -48,7 +48,7 @@ Result<void> expect_affordable(const std::vector<double>& epsilons, const Traini
   for (const double epsilon : epsilons) sum += epsilon != kNoPrivacy ? epsilon : 0;
   if (sum <= privacy.epsilon.value()) return success();
   return budget_exhausted(
-      fmt::format("trainings at these epsilons spend {:g} together, and the budget is {:g}: raise epsilon in [budget], "
+      fmt::format("trainings at these epsilons spend {:g} together, but the budget is {:g}: raise epsilon in [budget], "
                   "take fewer, or repeat the noise from a seed if the data are public. Nothing was spent",
                   sum, privacy.epsilon.value()));
 }
@@ -171,7 +171,7 @@ Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& co
   for (std::size_t i = 0; i < parts_->noise.size(); ++i) {
     NF_TRY(const RunResult result, run_training(session, request_of(i), ledger, control));
     if (control.stop_asked()) {
-      return invalid_argument("stopped: models that are finished are in " + parts_->folder.string());
+      return invalid_argument("the sweep was stopped; finished models are in " + parts_->folder.string());
     }
     runs.push_back({.epsilon = parts_->wish.epsilons[i],
                     .noise = parts_->noise[i].multiplier,

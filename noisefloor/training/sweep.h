@@ -1,8 +1,8 @@
-// What privacy costs: one training at each of several epsilons, compared on public test data.
+// Measures what privacy costs: one training at each of several epsilons, compared on public test data.
 //
-// Guarantee:     all private runs together keep the budget: their epsilons add up to no more than its epsilon, and each takes
-//                its share of delta. That is checked before anything is spent. Quality is measured on test data alone, which are
-//                taken as public.
+// Guarantee:     all private runs together keep the budget: their epsilons add up to no more than its epsilon, and each
+//                takes its share of delta. That is checked before anything is spent. Quality is measured only on test
+//                data, which are taken as public.
 // Thread safety: none.
 #pragma once
 
@@ -28,22 +28,22 @@ inline constexpr double kNoPrivacy = std::numeric_limits<double>::infinity();
 inline constexpr const char* kSweepTableName = "sweep.csv";
 
 struct SweepWish {
-  std::vector<double> epsilons;                   // in any order; kNoPrivacy is without privacy
+  std::vector<double> epsilons;                   // in any order; kNoPrivacy trains without privacy
   std::filesystem::path folder = {};              // NAME-sweep if it is empty
-  std::string key = {};                           // of the spends; NAME-sweep if it is empty
-  std::optional<std::uint64_t> replay_seed = {};  // repeatable: not private, and not charged
+  std::string key = {};                           // key of the spends; NAME-sweep if it is empty
+  std::optional<std::uint64_t> replay_seed = {};  // repeatable noise: not private, and not charged
   NewDatasets unknown = NewDatasets::kRefuse;
 };
 
 struct SweepRun {
-  double epsilon;  // that was asked for
+  double epsilon;  // the epsilon that was asked for
   std::optional<NoiseMultiplier> noise;
   double certified = kNoPrivacy;
   Quality quality;  // on the test data
   double seconds = 0;
 };
 
-// What is compared: higher is better, or lower for a loss.
+// The measure for comparisons: higher is better, or lower for a loss.
 struct Measure {
   const char* name;
   double value;
@@ -57,40 +57,40 @@ struct SweepMeasure {
   const char* label;  // for people
   std::optional<double> (*of)(const Quality& quality);
 };
-// Those that at least one of the runs has.
+// The measures that at least one of the runs has.
 [[nodiscard]] std::vector<SweepMeasure> measures_of(const std::vector<SweepRun>& runs);
 
-// How much worse than the last run, as a share of it; 0 for the last run itself.
+// How much worse a run is than the last one, as a share of the last; 0 for the last run itself.
 [[nodiscard]] double loss_of_utility(const SweepRun& run, const SweepRun& last);
 
 // "3", or "inf".
 [[nodiscard]] std::string epsilon_text(double epsilon);
-// The folder of a run, in that of the sweep.
+// The folder of a run, within the sweep's folder.
 [[nodiscard]] std::string sweep_folder_of(double epsilon);
 // The table as CSV. Measures that no run has are left out.
 [[nodiscard]] std::string sweep_table(const std::vector<SweepRun>& runs, Delta delta);
 
 class SweepJob {
  public:
-  // kBudgetExhausted if the epsilons are more than the budget together.
+  // kBudgetExhausted if the epsilons together exceed the budget.
   [[nodiscard]] static Result<SweepJob> prepare(TrainingFile file, SweepWish wish, const Machine& machine);
 
   [[nodiscard]] const TrainingFile& file() const { return parts_->file; }
   [[nodiscard]] const TrainingExamples& examples() const { return parts_->examples; }
   [[nodiscard]] const std::filesystem::path& folder() const { return parts_->folder; }
-  [[nodiscard]] const std::vector<double>& epsilons() const { return parts_->wish.epsilons; }  // growing
-  [[nodiscard]] Delta delta() const { return parts_->delta; }                                  // of each run
+  [[nodiscard]] const std::vector<double>& epsilons() const { return parts_->wish.epsilons; }  // ascending
+  [[nodiscard]] Delta delta() const { return parts_->delta; }                                  // for each run
   [[nodiscard]] Steps steps() const { return parts_->session->steps; }
   [[nodiscard]] std::size_t private_runs() const;
   [[nodiscard]] bool charged() const { return !parts_->wish.replay_seed && private_runs() > 0; }
 
   // The noise of each run, in the order of the epsilons.
   [[nodiscard]] const std::vector<Noise>& noise() const { return parts_->noise; }
-  // Whether the budget allows for all of it. `ledger` may be null: then all of it would be made.
+  // Whether the budget allows for all runs. If `ledger` is null, the budget would be created.
   [[nodiscard]] Result<Outlook> outlook(Ledger* ledger);
 
-  // All runs, and the table. `ledger` may be null if nothing is charged. kInvalidArgument if it is stopped: runs that are
-  // finished stay.
+  // Makes all runs and the table. `ledger` may be null if nothing is charged. kInvalidArgument if the sweep is stopped:
+  // finished runs stay.
   [[nodiscard]] Result<std::vector<SweepRun>> run(Ledger* ledger, const JobControl& control);
 
  private:
@@ -105,10 +105,10 @@ class SweepJob {
   };
   explicit SweepJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
   [[nodiscard]] RunRequest request_of(std::size_t run) const;
-  // What all private runs charge.
+  // The charges of all private runs.
   [[nodiscard]] Result<std::vector<ReserveRequest>> spends();
 
-  std::unique_ptr<Parts> parts_;  // in one place: the session points to file and examples
+  std::unique_ptr<Parts> parts_;  // at a fixed address: the session points to file and examples
 };
 
 }  // namespace noisefloor

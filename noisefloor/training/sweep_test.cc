@@ -25,7 +25,7 @@ class SweepTest : public testing::ToyJob {
   }
 };
 
-TEST_F(SweepTest, RunsKeepTheBudgetTogether) {
+TEST_F(SweepTest, KeepsTheBudgetWithAllRunsTogether) {
   const auto ledger = make_ledger();
   SweepJob job = value_of(prepare({kNoPrivacy, 0.5, 1.5}));
   EXPECT_EQ(job.delta(), Delta::of(5e-6)) << "each private run takes half";
@@ -44,10 +44,10 @@ TEST_F(SweepTest, RunsKeepTheBudgetTogether) {
   EXPECT_TRUE(value_of(job.outlook(ledger.get())).asked_before);
 }
 
-TEST_F(SweepTest, WhatTheBudgetDoesNotAllowIsRefusedBeforeAnythingIsSpent) {
+TEST_F(SweepTest, RefusesRunsBeyondTheBudgetBeforeAnythingIsSpent) {
   expect_error(prepare({1, 2}), ErrorCode::kBudgetExhausted, "spend 3 together");
   EXPECT_TRUE(prepare({1, 2}, 7).has_value()) << "repeated noise is not charged";
-  // The file's budget would allow for it, but little is left of it.
+  // The file's budget would allow for it, but little of it is left.
   const auto ledger = make_ledger();
   SweepJob job = value_of(prepare({1, 0.9}));
   testing::expect_good(ledger->create_budget(budget_of(job.file().training.privacy)));
@@ -55,7 +55,7 @@ TEST_F(SweepTest, WhatTheBudgetDoesNotAllowIsRefusedBeforeAnythingIsSpent) {
   EXPECT_FALSE(value_of(job.outlook(ledger.get())).fits);
 }
 
-TEST_F(SweepTest, ItsQuestionIsChecked) {
+TEST_F(SweepTest, RefusesBadQuestions) {
   expect_error(prepare({1, 1}), ErrorCode::kInvalidArgument, "twice");
   expect_error(prepare({0}), ErrorCode::kInvalidArgument, "epsilon");
   expect_error(prepare({NAN}), ErrorCode::kInvalidArgument, "epsilon");
@@ -64,7 +64,7 @@ TEST_F(SweepTest, ItsQuestionIsChecked) {
   expect_error(prepare({1}), ErrorCode::kInvalidArgument, "test_fraction");
 }
 
-TEST_F(SweepTest, StoppingKeepsWhatIsFinished) {
+TEST_F(SweepTest, KeepsFinishedRunsIfStopped) {
   const auto ledger = make_ledger();
   SweepJob job = value_of(prepare({0.5, 1}));
   control_.stop = [&] { return witness_.titles.size() == 2; };

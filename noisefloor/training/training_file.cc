@@ -20,7 +20,7 @@ std::string one_line(const std::string& path, const Finding& finding) {
                      finding.remedy);
 }
 
-// The characters of an alphabet's file are those of its first line.
+// Reads the characters of an alphabet from the first line of its file.
 Result<void> read_alphabet(TrainingFile& file) {
   auto* format = std::get_if<TextFormat>(&file.training.data.format);
   if (format == nullptr || !format->alphabet) return success();

@@ -1,8 +1,9 @@
-// A training file as it was read: what it asks for, and where its paths lead.
+// A training file that was read: what it asks for, and what its paths are relative to.
 //
-// Guarantee:     text, digest and training are of one reading: a file that changes afterwards changes none of them.
-// Errors:        kIo if it cannot be read; kInvalidArgument with the first finding, its place and its remedy in one line.
-// Thread safety: plain data; pure functions but for reading.
+// Guarantee:     text, digest and training come from one reading: a file that changes afterwards changes none of them.
+// Errors:        kIo if it cannot be read; kInvalidArgument with the first finding, its place and its remedy in one
+//                line.
+// Thread safety: plain data; pure functions except for reading.
 #pragma once
 
 #include <string>
@@ -17,7 +18,7 @@ namespace noisefloor {
 
 struct TrainingFile {
   Training training;
-  std::string folder;                 // that its paths are relative to
+  std::string folder;                 // its paths are relative to this
   std::vector<std::string> warnings;  // one line each
   std::string location;               // its own path
   std::string text;
@@ -28,11 +29,11 @@ struct TrainingFile {
 };
 
 [[nodiscard]] Result<TrainingFile> read_training_file(const std::string& path);
-// A text that came from elsewhere. `location` names it in errors, and its folder is what paths are relative to. Reads the file
-// of the alphabet, if the data are a text that has one.
+// Parses a text that came from elsewhere. `location` names it in errors, and paths are relative to the folder of
+// `location`. Reads the file of the alphabet, if the data are a text that has one.
 [[nodiscard]] Result<TrainingFile> parse_training_file(std::string text, const std::string& location);
 
-// The characters that the texts of such data are made of. Requires a format from a TrainingFile.
+// The characters that such texts consist of. Requires a format from a TrainingFile.
 [[nodiscard]] Result<Alphabet> alphabet_of(const TextFormat& format);
 
 }  // namespace noisefloor

@@ -15,14 +15,14 @@ using testing::value_of;
 
 class TrainingFileTest : public testing::ToyJob {};
 
-TEST_F(TrainingFileTest, PathsAreRelativeToTheFile) {
+TEST_F(TrainingFileTest, ResolvesPathsRelativeToTheFile) {
   const TrainingFile read = file();
   EXPECT_EQ(read.training.name, "toy");
   EXPECT_EQ(read.resolve("data.csv"), path("data.csv"));
   EXPECT_EQ(read.resolve("/elsewhere/data.csv"), "/elsewhere/data.csv");
 }
 
-TEST_F(TrainingFileTest, ItsDigestIsThatOfWhatWasRead) {
+TEST_F(TrainingFileTest, HasTheDigestOfTheTextThatWasRead) {
   const TrainingFile before = file();
   write("toy.toml", before.text + "# changed\n");
   EXPECT_EQ(before.digest(), value_of(parse_training_file(before.text, "elsewhere/toy.toml")).digest());
@@ -30,7 +30,7 @@ TEST_F(TrainingFileTest, ItsDigestIsThatOfWhatWasRead) {
 }
 
 // The same training, with its data described in a file of another folder.
-TEST_F(TrainingFileTest, TheDatasetThatAFileNamesIsReadFromItsFolder) {
+TEST_F(TrainingFileTest, ReadsANamedDatasetFromItsFolder) {
   const TrainingFile before = file();
   const std::string text = before.text;
   const std::size_t data = text.find("[data]");
@@ -45,12 +45,12 @@ TEST_F(TrainingFileTest, TheDatasetThatAFileNamesIsReadFromItsFolder) {
   const TrainingFile named = file();
   EXPECT_EQ(named.training.privacy.budget, "toy");
   EXPECT_EQ(value_of(read_examples(named, 1)).train, value_of(read_examples(before, 1)).train);
-  // What is planned for one description is not planned for another.
+  // A plan for one description of the data is not a plan for another.
   write("sets/toy.toml", "name = \"toy\"\n" + columns + "[budget]\nepsilon = 2.5\ndelta = 1e-5\n");
   EXPECT_NE(file().digest(), named.digest());
 }
 
-TEST_F(TrainingFileTest, ErrorsAreOneLineWithTheirPlace) {
+TEST_F(TrainingFileTest, ReportsErrorsInOneLineWithTheirPlace) {
   expect_error(read_training_file(path("none.toml")), ErrorCode::kIo, "none.toml");
   change("learning_rate", "learning_rat");
   change("kind = \"logistic\"", "kind = \"logistik\"");
@@ -60,7 +60,7 @@ TEST_F(TrainingFileTest, ErrorsAreOneLineWithTheirPlace) {
   EXPECT_NE(error.find("more)"), std::string::npos) << error;
 }
 
-TEST_F(TrainingFileTest, SplitsDependOnTheSeedAlone) {
+TEST_F(TrainingFileTest, SplitsByTheSeedAlone) {
   const TrainingExamples examples = value_of(read_examples(file(), 1));
   EXPECT_EQ(examples.train.rows + examples.test->rows, 2000U);
   EXPECT_FALSE(examples.validation.has_value());
@@ -73,7 +73,7 @@ TEST_F(TrainingFileTest, SplitsDependOnTheSeedAlone) {
   expect_error(expect_test_examples(value_of(read_examples(file(), 1))), ErrorCode::kInvalidArgument, "test_fraction");
 }
 
-TEST_F(TrainingFileTest, AModelThatNeedsTorchIsRefusedWithoutIt) {
+TEST_F(TrainingFileTest, RefusesAModelThatNeedsTorchWithoutIt) {
   TrainingFile read = file();
   EXPECT_TRUE(require_backend(read.training, read.location, no_torch).has_value());
   read.training.model.torch.emplace();
@@ -82,7 +82,7 @@ TEST_F(TrainingFileTest, AModelThatNeedsTorchIsRefusedWithoutIt) {
   expect_error(bind_model(read.training, examples.train, {}), ErrorCode::kInvalidArgument, "needs libtorch");
 }
 
-TEST_F(TrainingFileTest, OnlyNewAndEmptyFoldersAreRemoved) {
+TEST_F(TrainingFileTest, RemovesOnlyNewAndEmptyFolders) {
   std::filesystem::create_directories(path("there"));
   const NewFolders made(path("there/new/deeper/"));
   std::filesystem::create_directories(path("there/new/deeper"));

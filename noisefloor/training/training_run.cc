@@ -21,7 +21,7 @@ DpStatement statement_of(const DpSgd& sgd, Steps steps) {
   return {sgd.sampler().adjacency(), sgd.unit(), sgd.event(steps)};
 }
 
-// `first`: steps that were there before.
+// `first`: steps that were made before this run.
 TrainingProgress progress_of(const RunTerms& terms, const DpSgd& sgd, std::uint64_t first, double seconds) {
   TrainingProgress progress;
   progress.steps = sgd.steps();
@@ -40,13 +40,13 @@ TrainingProgress progress_of(const RunTerms& terms, const DpSgd& sgd, std::uint6
   return progress;
 }
 
-// What a checkpoint belongs to: all that decides how the training goes on.
+// Identifies the training that a checkpoint belongs to: everything that decides how the training continues.
 std::string digest_of(const RunTerms& terms, const DpSgd& sgd) {
   return to_hex(blake2b(fmt::format("{}\n{}\n{}\n{}", terms.name, to_json(statement_of(sgd, terms.steps)),
                                     sgd.description(), terms.configuration)));
 }
 
-// Makes steps until all are made or someone wants to stop. `paid` is what a checkpoint has to know of the ledger.
+// Makes steps until all are made or someone wants to stop. `paid` is the ledger data that a checkpoint needs.
 template <class Random>
 Result<void> descend(const RunTerms& terms, DpSgd& sgd, Random& random, const TrainingHooks& hooks,
                      const Checkpoint& paid) {
@@ -115,17 +115,17 @@ Result<Draft> draft_of(const RunTerms& terms, const DpSgd& sgd, const NameWeight
                }};
 }
 
-// The descent at the checkpoint.
+// Moves the descent to the checkpoint.
 Result<Checkpoint> begin_from(const RunTerms& terms, DpSgd& sgd) {
   if (sgd.steps() != 0) return invalid_argument("a training begins with the first step");
   Checkpoint paid{terms.name, digest_of(terms, sgd), {}, {}, {}, 0};
   if (!terms.from) return paid;
   if (terms.from->plan != paid.plan) {
-    return invalid_argument(
-        fmt::format("the checkpoint is of another training, or of {} with other settings", shown(terms.from->name)));
+    return invalid_argument(fmt::format("the checkpoint belongs to another training, or to {} with other settings",
+                                        shown(terms.from->name)));
   }
   if (terms.from->state.steps >= terms.steps.value()) {
-    return invalid_argument(fmt::format("the checkpoint has made all of its {} steps", terms.steps.value()));
+    return invalid_argument(fmt::format("the checkpoint has already made all of its {} steps", terms.steps.value()));
   }
   paid.ledger = terms.from->ledger;
   paid.reservations = terms.from->reservations;
@@ -133,7 +133,7 @@ Result<Checkpoint> begin_from(const RunTerms& terms, DpSgd& sgd) {
   return paid;
 }
 
-// A checkpoint whose steps this ledger knows nothing of would be a way around it.
+// Refuses a checkpoint whose steps this ledger does not know: otherwise it would be a way around the ledger.
 Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const std::string& budget) {
   return ledger.read([&](const LedgerState& state) -> Result<void> {
     const bool known =
@@ -144,7 +144,7 @@ Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const 
                  state.budgets()[spend->budget].terms->name == budget;
         });
     if (known && !checkpoint.reservations.empty()) return success();
-    return invalid_argument("the checkpoint's steps were charged to another ledger or another budget: name that one");
+    return invalid_argument("the checkpoint's steps were charged to another ledger or another budget: use that one");
   });
 }
 
@@ -182,7 +182,7 @@ Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, Replay
                                        const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
   NF_TRY(const Checkpoint paid, begin_from(terms, sgd));
   if (terms.from && random.position() != terms.from->noise_position) {
-    return invalid_argument("repeatable noise must go on from where the checkpoint was made");
+    return invalid_argument("repeatable noise must continue from the position at which the checkpoint was made");
   }
   NF_TRY_VOID(outlet.prepare());
   NF_TRY(const std::optional<std::string> earlier, outlet.kept());

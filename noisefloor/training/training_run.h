@@ -1,12 +1,12 @@
-// One training, from the budget to the model, by the road of all releases (road.h).
+// One training, from the budget to the model, by the procedure that all releases follow (road.h).
 //
 // Guarantee:     (1) All steps are reserved, durably, before the first noise is drawn; if the budget does not allow for
-//                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as spent in
-//                full. (3) What is written is the model after the last whole step, and its certificate says which steps
-//                those were. (4) A key that was used before trains nothing: it gives the model that was made, if that is
-//                where it was put, or else an error that names it. (5) Going on from a checkpoint is a spend of its own, for
-//                the steps that are left: those that were taken after the checkpoint before, if any, stay paid for too.
-//                Nothing is ever given back.
+//                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as
+//                spent in full. (3) The file holds the model after the last whole step, and its certificate says which
+//                steps those were. (4) A key that was used before trains nothing: the caller gets the model that was
+//                made, if it is still in its place, or else an error that names it. (5) Continuing from a checkpoint is
+//                a spend of its own, for the steps that are left: any steps that were taken after the checkpoint before
+//                stay paid for too. Nothing is ever given back.
 // Thread safety: none.
 #pragma once
 
@@ -27,18 +27,18 @@
 
 namespace noisefloor {
 
-// What a run is to do, and what pays for it.
+// The task of a run, and what pays for it.
 struct RunTerms {
   std::string name;
-  Steps steps;  // in all, with those before a checkpoint
+  Steps steps;  // in all, including those before a checkpoint
   Delta delta;
   std::string budget;
   std::string key;
   std::string configuration;  // a JSON object for the ledger's record and the certificate, or empty
   std::string program_version;
-  std::optional<Checkpoint> from = {};  // goes on from here
-  std::string item = {};                // of a planned budget
-  std::string data = {};                // what is taken as public of the data, in words, for the certificate
+  std::optional<Checkpoint> from = {};  // continues from here
+  std::string item = {};                // item of a planned budget
+  std::string data = {};                // facts about the data that are taken as public, in words, for the certificate
 };
 
 struct TrainingProgress {
@@ -52,30 +52,32 @@ struct TrainingProgress {
 };
 
 struct TrainingHooks {
-  std::function<Result<void>()> begin = {};  // once, when the budget is reserved and nothing is drawn yet
+  std::function<Result<void>()> begin = {};  // called once, when the budget is reserved and nothing is drawn yet
   std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
-  std::function<bool()> stop = {};                             // asked after each step
+  std::function<bool()> stop = {};                             // called after each step
   std::chrono::milliseconds interval{1000};
-  std::function<void(const Checkpoint&)> checkpoint = {};  // now and then between steps, and when it is stopped
+  std::function<void(const Checkpoint&)> checkpoint =
+      {};  // called now and then between steps, and when the run is stopped
   std::chrono::milliseconds checkpoint_interval{60'000};
 };
 
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
 
-// Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint of another
-// training or another ledger.
+// Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint that
+// belongs to another training or another ledger.
 [[nodiscard]] Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
                                                const NameWeights& name_weights, const TrainingHooks& hooks,
                                                Outlet& outlet);
 
-// The steps alone, as part of another release, which has paid for them; or not private.
+// Makes only the steps, as part of another release, which has paid for them; or without privacy.
 // Requires: a descent that has made no step.
 [[nodiscard]] Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, SecureRandom& random,
                                            const TrainingHooks& hooks);
 [[nodiscard]] Result<void> descend_as_part(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random,
                                            const TrainingHooks& hooks);
 
-// For comparisons: with repeatable noise or none, charged nowhere. The certificate says that it is not private.
+// For comparisons: trains with repeatable noise or none, and charges nothing. The certificate says that it is not
+// private.
 // Requires: `random` at the checkpoint's position, if there is one.
 [[nodiscard]] Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, ReplayRandom& random,
                                                      const NameWeights& name_weights, const TrainingHooks& hooks,

@@ -85,7 +85,7 @@ TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
   EXPECT_EQ(model.certificate.epsilon.upper, epsilon);
   EXPECT_GE(spent(), epsilon * (1 - 1e-9));
   ASSERT_EQ(outlet_.published.size(), 1U);
-  // What was published holds its certificate, about its own weights.
+  // The published file holds a certificate about its own weights.
   const TensorFile file = value_of(parse_safetensors(outlet_.published[0]));
   const auto json = nlohmann::json::parse(file.metadata.at("noisefloor.certificate"));
   EXPECT_EQ(json["epsilon"]["upper"], epsilon);
@@ -97,8 +97,8 @@ TEST_F(TrainingRunTest, ReservesTrainsCertifiesPublishesAndCommits) {
   EXPECT_NE(model.certificate.released, digest_of(other.tensors));
 }
 
-// Others may begin when the budget is reserved, and not before; if they cannot, it stays spent.
-TEST_F(TrainingRunTest, TheGoIsGivenBetweenTheReservationAndTheFirstStep) {
+// Other workers may begin when the budget is reserved, and not before; if they cannot, it stays spent.
+TEST_F(TrainingRunTest, GivesTheStartSignalBetweenTheReservationAndTheFirstStep) {
   DpSgd sgd = descent();
   TrainingHooks hooks;
   double then_spent = 0;
@@ -121,7 +121,7 @@ TEST_F(TrainingRunTest, TheGoIsGivenBetweenTheReservationAndTheFirstStep) {
   EXPECT_EQ(outlet_.published.size(), 1U);
 }
 
-TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
+TEST_F(TrainingRunTest, LeavesABudgetThatIsTooSmallUntouched) {
   DpSgd sgd = descent(0.3);
   TrainingHooks hooks;
   hooks.begin = []() -> Result<void> {
@@ -135,7 +135,7 @@ TEST_F(TrainingRunTest, ABudgetThatIsTooSmallIsNotTouched) {
   EXPECT_TRUE(outlet_.published.empty());
 }
 
-TEST_F(TrainingRunTest, AKeyTrainsOnce) {
+TEST_F(TrainingRunTest, TrainsOncePerKey) {
   DpSgd first = descent();
   ASSERT_TRUE(train(terms(5), first));
   const double before = spent();
@@ -145,7 +145,7 @@ TEST_F(TrainingRunTest, AKeyTrainsOnce) {
   EXPECT_EQ(spent(), before);
 }
 
-TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
+TEST_F(TrainingRunTest, ReturnsTheModelSoFarIfStoppedAndChargesThePlan) {
   DpSgd sgd = descent();
   TrainingHooks hooks;
   hooks.stop = [&] { return sgd.steps() == 7; };
@@ -157,7 +157,7 @@ TEST_F(TrainingRunTest, WhoStopsGetsTheModelSoFarAndPaysForThePlan) {
   EXPECT_GE(spent(), whole * (1 - 1e-9));
 }
 
-TEST_F(TrainingRunTest, FailuresAreSpent) {
+TEST_F(TrainingRunTest, CountsFailuresAsSpent) {
   DpSgd sgd = descent();
   source_.failing = true;
   expect_error(train(terms(5), sgd), ErrorCode::kInternal, "source failed");
@@ -172,14 +172,14 @@ TEST_F(TrainingRunTest, FailuresAreSpent) {
   EXPECT_GT(spent(), before);
 }
 
-TEST_F(TrainingRunTest, DivergenceIsSaid) {
+TEST_F(TrainingRunTest, ReportsDivergence) {
   source_.push = 1e30F;
   DpSgd sgd = descent();
   expect_error(train(terms(10), sgd), ErrorCode::kInvalidArgument, "smaller learning rate");
   EXPECT_TRUE(outlet_.published.empty());
 }
 
-TEST_F(TrainingRunTest, WhatIsNotPrivateIsNotTrainedAsPrivate) {
+TEST_F(TrainingRunTest, RefusesToTrainPrivatelyWithoutPrivacy) {
   DpSgd noiseless = descent(std::nullopt);
   expect_error(train(terms(5), noiseless), ErrorCode::kInvalidArgument, "not private");
   DpSgd begun = descent();
@@ -188,7 +188,7 @@ TEST_F(TrainingRunTest, WhatIsNotPrivateIsNotTrainedAsPrivate) {
   EXPECT_EQ(spent(), 0);
 }
 
-TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
+TEST_F(TrainingRunTest, CertifiesThatARunWithoutPrivacyIsNotPrivate) {
   for (const std::optional<double> noise : {std::optional<double>(1.0), std::optional<double>()}) {
     DpSgd sgd = descent(noise);
     ReplayRandom replay = value_of(ReplayRandom::create(1));
@@ -203,7 +203,7 @@ TEST_F(TrainingRunTest, WithoutPrivacyTheCertificateSaysSo) {
   EXPECT_EQ(spent(), 0);
 }
 
-TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
+TEST_F(TrainingRunTest, ChargesAgainAfterACheckpoint) {
   DpSgd sgd = descent();
   std::optional<Checkpoint> saved;
   TrainingHooks hooks;
@@ -220,7 +220,7 @@ TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
   RunTerms again = terms(20);
   again.from = value_of(parse_checkpoint(to_bytes(*saved)));
   DpSgd resumed = descent();
-  // The key of the first run is spent.
+  // The key of the first run is used up.
   expect_error(train(again, resumed), ErrorCode::kInvalidArgument, "another request");
   EXPECT_EQ(spent(), first);
   again.key = "again";
@@ -232,14 +232,14 @@ TEST_F(TrainingRunTest, GoingOnFromACheckpointIsChargedAgain) {
   EXPECT_EQ(model.certificate.spend->reservations, (std::vector<std::uint64_t>{2, 4}));
   EXPECT_EQ(model.certificate.epsilon.upper, left(20));
   EXPECT_GE(spent() - first, left(8) * (1 - 1e-9));
-  // And again, for who goes on from it once more.
+  // Continuing from it once more is charged once more.
   again.key = "once more";
   DpSgd third = descent();
   ASSERT_TRUE(train(again, third));
   EXPECT_GE(spent() - first, 2 * left(8) * (1 - 1e-9));
 }
 
-TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
+TEST_F(TrainingRunTest, RefusesACheckpointOfAnotherPlanOrLedger) {
   DpSgd sgd = descent();
   std::optional<Checkpoint> saved;
   TrainingHooks hooks;
@@ -279,7 +279,7 @@ TEST_F(TrainingRunTest, ACheckpointIsOfOnePlanAndOneLedger) {
   refused(done, descent(), "all of its 6 steps");
 }
 
-TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
+TEST_F(TrainingRunTest, ContinuesRepeatableNoiseToTheSameBits) {
   const auto run = [&](const RunTerms& terms, ReplayRandom random, const TrainingHooks& hooks) {
     DpSgd sgd = descent();
     testing::MemoryOutlet outlet;
@@ -297,10 +297,10 @@ TEST_F(TrainingRunTest, RepeatableNoiseGoesOnToTheSameBits) {
   rest.from = saved;
   EXPECT_EQ(value_of(run(rest, value_of(ReplayRandom::create(5, saved->noise_position)), {})).release.bytes,
             whole.bytes);
-  expect_error(run(rest, value_of(ReplayRandom::create(5)), {}), ErrorCode::kInvalidArgument, "go on from");
+  expect_error(run(rest, value_of(ReplayRandom::create(5)), {}), ErrorCode::kInvalidArgument, "must continue from");
 }
 
-TEST_F(TrainingRunTest, ProgressIsTold) {
+TEST_F(TrainingRunTest, ReportsProgress) {
   DpSgd sgd = descent();
   std::vector<TrainingProgress> told;
   TrainingHooks hooks;

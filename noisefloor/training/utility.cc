@@ -30,7 +30,7 @@ RunRequest utility_run(const UtilityQuestion& question, ClipNorm clip, const Noi
           .title = fmt::format("utility graph, clip norm {:g}: ", clip.value())};
 }
 
-// Models trained with each clip norm, and what noise leaves of them.
+// Trains a model with each clip norm, and measures the accuracy that noise leaves.
 Result<std::vector<UtilityCurve>> measured(const UtilityQuestion& question, const TrainingExamples& examples,
                                            const Noise& noise, const JobControl& control) {
   std::vector<UtilityCurve> curves;
@@ -59,7 +59,7 @@ std::string as_document(const std::vector<UtilityCurve>& curves) {
   return Json{{"utility_graph", list}}.dump();
 }
 
-// Requires a document that as_document made: its certificate was checked.
+// Requires: as_document made the document, and its certificate was checked.
 Result<std::vector<UtilityCurve>> from_document(const std::string& text) {
   const Json document = Json::parse(text);
   std::vector<UtilityCurve> curves;
@@ -142,7 +142,7 @@ Result<std::vector<UtilityCurve>> utility_graph(const UtilityQuestion& question,
       break;
   }
   if (ledger == nullptr)
-    return invalid_argument("a utility graph of private data needs a ledger that it is charged to");
+    return invalid_argument("a utility graph of private data must be charged to a ledger: give one");
   return charged(question, *ledger, control);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kWatchSeed = 0x7761746368;  // any: what is chosen is public
+constexpr std::uint64_t kWatchSeed = 0x7761746368;  // any value: the choice is public
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// What can be seen of a run while it goes on: its progress, and how good the model is on public examples.
+// Watches a run while it goes on: its progress, and how good the model is on public examples.
 //
-// Guarantee:     only examples that are declared public are looked at: those for validation, or else those for tests.
+// Guarantee:     this code looks only at examples that are declared public: those for validation, or else those for
+//                tests.
 // Thread safety: none.
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace noisefloor {
 
-// Public examples that are looked at now and then.
+// Public examples on which the model is measured now and then.
 struct Watched {
   const char* name;  // "validation" or "test"
   Dataset examples;
@@ -26,7 +27,7 @@ struct Watched {
 // Enough to see where a training goes, and few enough not to slow it down.
 inline constexpr std::size_t kMostWatched = 1000;
 
-// All of them, or kMostWatched that are drawn at random: the same ones each time. Nothing if none are public.
+// All public examples, or kMostWatched of them drawn at random, the same ones each time. Nothing if none are public.
 [[nodiscard]] Result<std::optional<Watched>> watched_of(const TrainingExamples& examples);
 
 // One line of metrics.jsonl.
@@ -34,24 +35,24 @@ inline constexpr std::size_t kMostWatched = 1000;
 
 class RunWatch {
  public:
-  // All must outlive it.
+  // All arguments must outlive the watch.
   RunWatch(TrainableModel& model, const DpSgd& sgd, const JobControl& control, std::optional<Watched> watched)
       : model_(&model), sgd_(&sgd), control_(&control), watched_(std::move(watched)) {}
 
-  // Metrics go to this file from now on, after what is in it.
+  // From now on, appends metrics to this file.
   void write_to(const std::string& path);
   void show(const TrainingProgress& progress);
   [[nodiscard]] const TrainingProgress& last() const { return last_; }
 
  private:
-  // For a twentieth of the time at most.
+  // Measures the model, in at most a twentieth of the time.
   [[nodiscard]] std::optional<PublicQuality> look(const TrainingProgress& progress);
 
   TrainableModel* model_;
   const DpSgd* sgd_;
   const JobControl* control_;
   std::optional<Watched> watched_;
-  double next_ = 0;  // the second at which it is looked at again
+  double next_ = 0;  // the second at which to measure next
   std::ofstream metrics_;
   TrainingProgress last_;
 };

@@ -23,14 +23,15 @@ Dataset numbered(std::size_t rows) {
 
 TrainingExamples with_test(std::size_t rows) { return {numbered(3), numbered(rows), {}}; }
 
-TEST(Watched, ARandomPartThatIsTheSameEachTime) {
+TEST(Watched, IsARandomPartThatIsTheSameEachTime) {
   const auto watched = value_of(watched_of(with_test(50'000)));
   ASSERT_TRUE(watched.has_value());
   EXPECT_STREQ(watched->name, "test");
   const std::vector<float>& chosen = watched->examples.features;
   ASSERT_EQ(chosen.size(), kMostWatched);
   EXPECT_EQ(value_of(watched_of(with_test(50'000)))->examples, watched->examples);
-  // Drawn from all of the file: a tenth of it holds 100 of them, give or take six standard deviations (57).
+  // The examples are drawn from the whole file: a tenth of it holds 100 of them, give or take six standard deviations
+  // (57).
   for (int tenth = 0; tenth < 10; ++tenth) {
     const auto within =
         std::count_if(chosen.begin(), chosen.end(), [&](float row) { return static_cast<int>(row) / 5000 == tenth; });
@@ -38,9 +39,11 @@ TEST(Watched, ARandomPartThatIsTheSameEachTime) {
   }
 }
 
-TEST(Watched, AllOfAFew) { EXPECT_EQ(value_of(watched_of(with_test(kMostWatched)))->examples, numbered(kMostWatched)); }
+TEST(Watched, IncludesAllOfAFew) {
+  EXPECT_EQ(value_of(watched_of(with_test(kMostWatched)))->examples, numbered(kMostWatched));
+}
 
-TEST(Watched, ValidationBeforeTestsAndNothingPrivate) {
+TEST(Watched, PrefersValidationToTestsAndHasNothingPrivate) {
   TrainingExamples examples = with_test(5);
   examples.validation = numbered(7);
   EXPECT_STREQ(value_of(watched_of(examples))->name, "validation");
@@ -48,7 +51,7 @@ TEST(Watched, ValidationBeforeTestsAndNothingPrivate) {
   EXPECT_FALSE(value_of(watched_of({numbered(3), {}, {}})).has_value());
 }
 
-TEST(Metrics, OneLineOfJson) {
+TEST(Metrics, AreOneLineOfJson) {
   TrainingProgress progress;
   progress.steps = 40;
   progress.planned = 50;

@@ -18,7 +18,7 @@ Result<void> WorkerTeam::begin() const {
 bool WorkerTeam::stop(bool wanted) const {
   if (group_ == nullptr) return wanted;
   std::array<float, 1> votes{wanted ? 1.0F : 0.0F};
-  // A group that is lost fails the next step, with the reason.
+  // If the group is lost, the next step fails with the reason.
   return group_->sum(votes).has_value() && votes[0] > 0;
 }
 

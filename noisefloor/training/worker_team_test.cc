@@ -8,7 +8,7 @@
 namespace noisefloor {
 namespace {
 
-// What all others together add is up to the test.
+// The test decides what all others together add.
 class ScriptedGroup final : public WorkerGroup {
  public:
   using Others = std::function<Result<void>(std::span<float>)>;
@@ -28,7 +28,7 @@ class ScriptedGroup final : public WorkerGroup {
 
 Result<void> silent(std::span<float> /*numbers*/) { return success(); }
 
-TEST(WorkerTeam, OneAloneAsksNobody) {
+TEST(WorkerTeam, AsksNobodyIfAlone) {
   const WorkerTeam team;
   EXPECT_TRUE(team.alone());
   EXPECT_TRUE(team.leads());
@@ -38,7 +38,7 @@ TEST(WorkerTeam, OneAloneAsksNobody) {
   EXPECT_FALSE(team.stop(false));
 }
 
-TEST(WorkerTeam, OnlyTheFirstGivesTheGo) {
+TEST(WorkerTeam, StartsOnlyByTheFirst) {
   ScriptedGroup first(0, silent);
   ScriptedGroup second(1, silent);
   EXPECT_TRUE(WorkerTeam(&first).begin().has_value());
@@ -48,7 +48,7 @@ TEST(WorkerTeam, OnlyTheFirstGivesTheGo) {
   EXPECT_FALSE(WorkerTeam(&second).leads());
 }
 
-TEST(WorkerTeam, WhoeverWantsToStopStopsAll) {
+TEST(WorkerTeam, StopsAllIfAnyoneWantsToStop) {
   ScriptedGroup quiet(0, silent);
   EXPECT_TRUE(WorkerTeam(&quiet).stop(true));
   EXPECT_FALSE(WorkerTeam(&quiet).stop(false));
@@ -59,7 +59,7 @@ TEST(WorkerTeam, WhoeverWantsToStopStopsAll) {
   EXPECT_TRUE(WorkerTeam(&other).stop(false));
 }
 
-TEST(WorkerTeam, AGroupThatIsLostDoesNotGiveTheGo) {
+TEST(WorkerTeam, DoesNotStartIfTheGroupIsLost) {
   ScriptedGroup lost(1, [](std::span<float>) -> Result<void> { return Error{ErrorCode::kProtocol, "gone"}; });
   EXPECT_FALSE(WorkerTeam(&lost).begin().has_value());
 }
