@@ -31,7 +31,7 @@ class AssembledReportTest : public ::testing::Test {
   testing::ToyRuns runs_;
 };
 
-TEST_F(AssembledReportTest, ThePromiseIsThatOfTheCertificate) {
+TEST_F(AssembledReportTest, PromisesWhatTheCertificatePromises) {
   const Sealed model = runs_.train("run");
   const AssembledReport report = on("run", {&runs_.ledger(), true});
   const HtmlReport& page = report.page;
@@ -47,7 +47,7 @@ TEST_F(AssembledReportTest, ThePromiseIsThatOfTheCertificate) {
   EXPECT_EQ(page.budget->name, "trial");
   EXPECT_EQ(page.budget->before, 0);
   EXPECT_NEAR(page.budget->own, model.certificate.epsilon.upper, 1e-6);
-  // ε at other δ passes through the promise: the curve was computed from the events and not copied.
+  // The curve of ε at other δ passes through the promise: it was computed from the events and not copied.
   const HtmlReport::Figure* curve = figure(page.privacy, "epsilon-curve");
   ASSERT_NE(curve, nullptr);
   const auto at = std::find_if(curve->chart.series[0].points.begin(), curve->chart.series[0].points.end(),
@@ -56,14 +56,14 @@ TEST_F(AssembledReportTest, ThePromiseIsThatOfTheCertificate) {
   EXPECT_NEAR(at->upper, model.certificate.epsilon.upper, 1e-6);
   ASSERT_TRUE(page.odds);
   EXPECT_GT(page.odds->advantage, 0);
-  // What the front end adds is left to it.
+  // The front end adds these, so they are empty here.
   EXPECT_TRUE(page.commands.empty());
   EXPECT_EQ(page.program, "");
   EXPECT_TRUE(page.results.empty() && page.utility.empty() && page.training.empty());
   EXPECT_EQ(check(page, "Quality and curves:"), nullptr);
 }
 
-TEST_F(AssembledReportTest, OnlyALedgerThatPaidIsShown) {
+TEST_F(AssembledReportTest, ShowsOnlyALedgerThatPaid) {
   (void)runs_.train("run");
   EXPECT_NE(on("run").page.no_budget.find("which was not at hand"), std::string::npos);
   testing::ToyRuns others;
@@ -75,7 +75,7 @@ TEST_F(AssembledReportTest, OnlyALedgerThatPaidIsShown) {
                "another ledger");
 }
 
-TEST_F(AssembledReportTest, TheBudgetKnowsWhatWasBeforeAndSince) {
+TEST_F(AssembledReportTest, ShowsWhatTheBudgetSpentBeforeAndSince) {
   const double own = runs_.train("run").certificate.epsilon.upper;
   const double next = runs_.train("next", 30.0).certificate.epsilon.upper;
   const auto first = on("run", {&runs_.ledger(), true}).page.budget;
@@ -87,7 +87,7 @@ TEST_F(AssembledReportTest, TheBudgetKnowsWhatWasBeforeAndSince) {
   EXPECT_EQ(second->after, 0);
 }
 
-TEST_F(AssembledReportTest, QualityHasItsBaselineBesideIt) {
+TEST_F(AssembledReportTest, ShowsQualityBesideItsBaseline) {
   (void)runs_.train("run");
   runs_.write("run/run.json",
               R"({"command":"noisefloor train toy.toml","test":{"examples":5000,"loss":0.3,"accuracy":0.925,)"
@@ -117,7 +117,7 @@ TEST_F(AssembledReportTest, QualityHasItsBaselineBesideIt) {
   EXPECT_FALSE(check(page, "Quality and curves:")->done) << "nobody has signed them";
 }
 
-TEST_F(AssembledReportTest, FewRowsAreLookedAtInFull) {
+TEST_F(AssembledReportTest, MeasuresFewRowsInFull) {
   (void)runs_.train("run");
   runs_.write("run/run.json", R"({"validation":{"examples":400,"loss":2,"rmse":2,"mean_rmse":3.5}})");
   runs_.write(
@@ -132,7 +132,7 @@ TEST_F(AssembledReportTest, FewRowsAreLookedAtInFull) {
   EXPECT_EQ(page.results[0].note, "400 examples, taken as public; the mean alone gets 3.5");
 }
 
-TEST_F(AssembledReportTest, WithoutPrivacyThereIsNoFigureOfIt) {
+TEST_F(AssembledReportTest, ShowsNoPrivacyFiguresWithoutPrivacy) {
   (void)runs_.train("plain", std::nullopt);
   const HtmlReport page = on("plain", {&runs_.ledger(), true}).page;
   EXPECT_TRUE(std::isinf(page.promise.epsilon_upper));
@@ -142,7 +142,7 @@ TEST_F(AssembledReportTest, WithoutPrivacyThereIsNoFigureOfIt) {
 }
 
 // Whoever sees all models of a sweep has seen all of their noise: the promise is about them together.
-TEST_F(AssembledReportTest, ASweepPromisesWhatAllOfItsModelsCost) {
+TEST_F(AssembledReportTest, PromisesForASweepWhatAllOfItsModelsCost) {
   const double one = runs_.train("sweep/epsilon-1").certificate.epsilon.upper;
   const double half = runs_.train("sweep/epsilon-0.5", 30.0).certificate.epsilon.upper;
   (void)runs_.train("sweep/without-privacy", std::nullopt);
@@ -177,7 +177,7 @@ TEST_F(AssembledReportTest, ASweepPromisesWhatAllOfItsModelsCost) {
   expect_error(report_on(runs_.path("sweep"), {}), ErrorCode::kVerificationFailed, "the content of the file is not");
 }
 
-TEST_F(AssembledReportTest, TheFileIsInTheFolder) {
+TEST_F(AssembledReportTest, PutsTheFileInTheFolder) {
   (void)runs_.train("run");
   EXPECT_EQ(report_file_of(runs_.path("run")), runs_.path("run/report.html"));
   EXPECT_EQ(report_file_of(runs_.path("run/model.safetensors")), runs_.path("run/report.html"));

@@ -16,11 +16,11 @@ constexpr double kWidth = 720;
 constexpr double kHeight = 440;
 constexpr double kLeft = 76;
 constexpr double kMargin = 24;
-constexpr double kLegend = 150;  // on the right, for several series
+constexpr double kLegend = 150;  // width on the right, for several series
 constexpr double kTop = 64;
 constexpr double kBottom = 60;
 
-// People who see few colours can tell these apart too, and so can readers of a print, by their darkness.
+// Colour-blind readers can tell these apart, and so can readers of a print, by their darkness.
 struct Colour {
   const char* line;
   const char* band;
@@ -34,7 +34,7 @@ constexpr std::array<Colour, 8> kColours{{{"#1f5a99", "#2f6fb3"},
                                           {"#444444", "#777777"},
                                           {"#0b7285", "#1098ad"}}};
 
-// Steps of 1, 2 or 5 times a power of ten, about as many as wanted.
+// Steps of 1, 2 or 5 times a power of ten, close to the wanted number.
 std::vector<double> linear_ticks(double low, double high, int wanted) {
   const double rough = (high - low) / wanted;
   const double power = std::pow(10, std::floor(std::log10(rough)));
@@ -52,7 +52,7 @@ std::vector<double> linear_ticks(double low, double high, int wanted) {
   return ticks;
 }
 
-// Powers of ten, with 2 and 5 times each of them where there are few.
+// Powers of ten, and also 2 and 5 times each if there are few.
 std::vector<double> logarithmic_ticks(double low, double high, int wanted) {
   const auto first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
   const auto last = static_cast<int>(std::ceil(std::log10(high) - 1e-9));
@@ -86,7 +86,7 @@ struct Axis {
   }
 };
 
-// The least and the greatest of what is drawn.
+// The least and the greatest value that is drawn.
 struct Range {
   double low_x;
   double high_x;
@@ -197,7 +197,7 @@ std::string to_svg(const Chart& chart) {
 
 namespace {
 
-// What pages have room for.
+// The room that a page has for a chart.
 struct Frame {
   double width;
   double height;

@@ -20,7 +20,7 @@ std::size_t count(const std::string& text, const std::string& what) {
   return found;
 }
 
-TEST(Chart, SeveralSeriesAreNamed) {
+TEST(Chart, NamesSeveralSeries) {
   const std::string svg = to_svg(two_lines());
   EXPECT_EQ(count(svg, "C = 0.1"), 1U);
   EXPECT_EQ(count(svg, "C = 0.2"), 1U);
@@ -29,7 +29,7 @@ TEST(Chart, SeveralSeriesAreNamed) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
-TEST(Chart, OneSeriesNeedsNoLegend) {
+TEST(Chart, HasNoLegendForOneSeries) {
   Chart chart = two_lines();
   chart.series.pop_back();
   const std::string svg = to_svg(chart);
@@ -37,13 +37,13 @@ TEST(Chart, OneSeriesNeedsNoLegend) {
   EXPECT_EQ(to_csv(chart, "sigma", "ratio"), "sigma,ratio_lower,ratio_upper\n1,0.5,0.5\n2,0.7,0.9\n");
 }
 
-TEST(Chart, TablesNameTheSeries) {
+TEST(Chart, NamesTheSeriesInTables) {
   EXPECT_EQ(to_csv(two_lines(), "sigma", "ratio"),
             "series,sigma,ratio_lower,ratio_upper\nC = 0.1,1,0.5,0.5\nC = 0.1,2,0.7,0.9\nC = 0.2,1,0.4,0.4\nC = "
             "0.2,3,0.1,0.2\n");
 }
 
-TEST(Chart, InAPageColoursAreTheStyleSheetsAndTheNameIsRead) {
+TEST(Chart, TakesColoursFromThePageAndHasANameForScreenReaders) {
   Chart chart = two_lines();
   chart.level = {0.3, "a level"};
   chart.spot = {2, 0.8, "a spot"};
@@ -62,7 +62,7 @@ TEST(Chart, InAPageColoursAreTheStyleSheetsAndTheNameIsRead) {
   }
 }
 
-// The numbers at the ticks of an axis, as they are drawn.
+// The numbers at the ticks of an axis, in the order in which they are drawn.
 std::vector<std::string> ticks_of(const Chart& chart, const std::string& anchor) {
   const std::string svg = to_inline_svg(chart, "p", ChartSize::kWide, "");
   std::vector<std::string> ticks;
@@ -76,7 +76,7 @@ std::vector<std::string> ticks_of(const Chart& chart, const std::string& anchor)
   return ticks;
 }
 
-TEST(Chart, TicksAreRoundAndFew) {
+TEST(Chart, HasFewAndRoundTicks) {
   Chart chart = two_lines();
   chart.log_x = true;
   chart.series = {{"", {{1e-10, 0, 0.2}, {1e-2, 0, 1}}}};

@@ -76,7 +76,7 @@ std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize s
                        shade++, x(from), x(to) - x(from), bottom - 28, (x(from) + x(to)) / 2, band.name);
     from = to;
   }
-  // This ε is marked above, and on the bar of each row, where no text is.
+  // This ε is marked at the top, and on the bar of each row, where there is no text.
   const double at = x(epsilon);
   double y = kTop;
   for (const TypicalEpsilon& t : typical) {

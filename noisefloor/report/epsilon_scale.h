@@ -1,6 +1,6 @@
-// Where an ε stands: on the usual scale from strong to none, and among values that are typical of some applications.
+// Classifies an ε: on the usual scale from strong to none, and among values that are typical of some applications.
 //
-// A reading for people, not a guarantee: two ε compare only where unit and neighbours are the same.
+// This is a reading for people, not a guarantee: two ε compare only if unit and neighbours are the same.
 // Thread safety: pure functions; constants.
 #pragma once
 

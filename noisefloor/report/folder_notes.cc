@@ -44,7 +44,7 @@ std::optional<double> number_in(const Json& json, const std::string& key) {
   return found->get<double>();
 }
 
-// --- Metrics -----------------------------------------------------------------------------------------------------------------
+// --- Metrics ---------------------------------------------------------------------------------------------------------
 
 void take_metrics(const Json& json, double step, FolderNotes& notes) {
   MetricsLine line;
@@ -59,7 +59,7 @@ void take_metrics(const Json& json, double step, FolderNotes& notes) {
     line.accuracy = number_in(json, std::string(name) + "_accuracy");
     break;
   }
-  // A run that began anew in the same folder goes on writing here: the lines before belong to no model.
+  // A run that started again in the same folder keeps writing to this file: the lines before belong to no model.
   if (!notes.metrics.empty() && line.step <= notes.metrics.back().step) notes.metrics.clear();
   notes.metrics.push_back(line);
 }
@@ -72,7 +72,7 @@ Result<void> read_metrics(const fs::path& path, FolderNotes& notes) {
     const Json json = Json::parse(lines[i], nullptr, false);
     if (!json.is_object()) {
       if (i + 1 == lines.size() && text.back() != '\n') break;  // The run was stopped while it wrote this line.
-      return bad_line(path, i + 1, "this is no JSON object of metrics");
+      return bad_line(path, i + 1, "this is not a JSON object of metrics");
     }
     const std::optional<double> step = number_in(json, "step");
     if (!step) return bad_line(path, i + 1, "there is no step");
@@ -81,7 +81,7 @@ Result<void> read_metrics(const fs::path& path, FolderNotes& notes) {
   return success();
 }
 
-// --- What the training reported ----------------------------------------------------------------------------------------------
+// --- What the training reported --------------------------------------------------------------------------------------
 
 NotedQuality quality_in(const Json& json, const char* data) {
   NotedQuality quality{};
@@ -102,7 +102,7 @@ Result<void> read_run(const fs::path& path, FolderNotes& notes) {
   if (!is_there(path)) return success();
   NF_TRY(const std::string text, read_file(path.string(), kMaxNoteBytes));
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) return input_data_error(fmt::format("{} is no JSON object", path.string()));
+  if (!json.is_object()) return input_data_error(fmt::format("{} is not a JSON object", path.string()));
   for (const char* data : {"test", "validation"}) {
     const auto found = json.find(data);
     if (found != json.end() && found->is_object()) notes.quality.push_back(quality_in(*found, data));
@@ -112,14 +112,14 @@ Result<void> read_run(const fs::path& path, FolderNotes& notes) {
   return success();
 }
 
-// --- Tables ------------------------------------------------------------------------------------------------------------------
+// --- Tables ----------------------------------------------------------------------------------------------------------
 
 struct Csv {
   std::vector<std::string_view> names;
   std::vector<std::vector<std::string_view>> rows;
 };
 
-// The cells are parts of `text`.
+// The cells point into `text`.
 Result<Csv> split_csv(const fs::path& path, const std::string& text) {
   const std::vector<std::string_view> lines = lines_of(text);
   Csv csv;
@@ -128,7 +128,7 @@ Result<Csv> split_csv(const fs::path& path, const std::string& text) {
     if (i == 0) {
       csv.names = std::move(cells);
     } else if (cells.size() != csv.names.size()) {
-      return bad_line(path, i + 1, "it has another number of cells than the first line");
+      return bad_line(path, i + 1, "this line has another number of cells than the first");
     } else {
       csv.rows.push_back(std::move(cells));
     }
@@ -141,13 +141,14 @@ Result<void> read_utility(const fs::path& path, FolderNotes& notes) {
   NF_TRY(const std::string text, read_file(path.string(), kMaxNoteBytes));
   NF_TRY(const Csv csv, split_csv(path, text));
   const std::vector<std::string_view> known = split_list("clip_norm,accuracy,noise_multiplier,lowest,mean,highest");
-  if (csv.names != known) return bad_line(path, 1, "this is no utility graph");
+  if (csv.names != known) return bad_line(path, 1, "this is not a utility graph");
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     const auto& row = csv.rows[i];
     const auto noise = parse_finite(row[2]);
     const auto lowest = parse_finite(row[3]);
     const auto highest = parse_finite(row[5]);
-    if (!noise || !lowest || !highest || !(*noise > 0)) return bad_line(path, i + 2, "a cell is no number");
+    if (!noise || !lowest || !highest || !(*noise > 0))
+      return bad_line(path, i + 2, "a cell is not a number, or its noise is not above 0");
     notes.utility.push_back({std::string(row[0]), *noise, *lowest, *highest});
   }
   return success();
@@ -170,12 +171,12 @@ Result<std::vector<SweepLine>> read_sweep(const std::string& folder) {
   const fs::path path = fs::path(folder) / kSweepName;
   NF_TRY(const std::string text, read_file(path.string(), kMaxNoteBytes));
   NF_TRY(const Csv csv, split_csv(path, text));
-  if (csv.names.empty() || csv.names.front() != "epsilon") return bad_line(path, 1, "this is no table of a sweep");
+  if (csv.names.empty() || csv.names.front() != "epsilon") return bad_line(path, 1, "this is not the table of a sweep");
   std::vector<SweepLine> lines;
   for (std::size_t i = 0; i < csv.rows.size(); ++i) {
     SweepLine line{std::string(csv.rows[i].front()), {}};
-    // It becomes the name of a folder.
-    if (line.epsilon != "inf" && !parse_finite(line.epsilon)) return bad_line(path, i + 2, "epsilon is no number");
+    // The cell becomes the name of a folder.
+    if (line.epsilon != "inf" && !parse_finite(line.epsilon)) return bad_line(path, i + 2, "epsilon is not a number");
     for (std::size_t k = 0; k < csv.names.size(); ++k) {
       const std::optional<double> number = parse_finite(csv.rows[i][k]);
       if (number) line.cells[std::string(csv.names[k])] = *number;

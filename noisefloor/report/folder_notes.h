@@ -1,7 +1,8 @@
-// The notes that a run leaves beside its model, and a sweep beside its runs. They are for people, and nobody has signed them.
+// The notes that a run leaves beside its model, and a sweep beside its runs. They are for people, and they are not
+// signed.
 //
-// Guarantee:     what was read is what the files say. A note that is missing leaves its field empty; one that is damaged is an
-//                error that names the file and the line, but for a last line that was cut off.
+// Guarantee:     the notes say what the files say. A note that is missing leaves its field empty; one that is damaged
+//                is an error that names the file and the line, except for a last line that was cut off.
 // Thread safety: plain data.
 #pragma once
 
@@ -16,12 +17,13 @@
 namespace noisefloor {
 
 // The notes of a run's folder, and of a sweep's.
-inline constexpr const char* kRunName = "run.json";                    // what the training reported, and its command
-inline constexpr const char* kUtilityGraphName = "utility-graph.csv";  // of the plan that it followed
+inline constexpr const char* kRunName = "run.json";  // the results of the training, and its command
+inline constexpr const char* kUtilityGraphName =
+    "utility-graph.csv";  // utility graph of the plan that the run followed
 inline constexpr const char* kSweepName = "sweep.csv";
 inline constexpr const char* kReportName = "report.html";
 
-// How the training stood after some steps; what a line of metrics.jsonl lacks is missing here.
+// The state of the training after some steps; a field that the line of metrics.jsonl lacks is missing here.
 struct MetricsLine {
   double step = 0;
   std::optional<double> epsilon;
@@ -37,7 +39,7 @@ struct UtilityLine {
   double highest;
 };
 
-// The quality of the finished model on public data, as run.json has it.
+// The quality of the finished model on public data, from run.json.
 struct NotedQuality {
   std::string data;  // "test" or "validation"
   std::optional<std::uint64_t> examples;
@@ -55,18 +57,18 @@ struct FolderNotes {
   std::string watched;  // the data that loss and accuracy of the metrics were measured on: "validation", "test" or ""
   std::vector<UtilityLine> utility;
   std::vector<NotedQuality> quality;
-  std::string command;  // how it was trained
+  std::string command;  // the command that trained it
 };
 
 [[nodiscard]] Result<FolderNotes> read_folder_notes(const std::string& folder);
 
 // A line of a sweep's table.
 struct SweepLine {
-  std::string epsilon;                  // that was asked for, "inf" for none: it names the run's folder
+  std::string epsilon;                  // the epsilon that was asked for, "inf" for none: it names the run's folder
   std::map<std::string, double> cells;  // the numbers of the line, by the names of their columns
 };
 [[nodiscard]] bool is_sweep_folder(const std::string& path);
-// At least one line; kInputData if it is no table of a sweep.
+// At least one line; kInputData if the file is not the table of a sweep.
 [[nodiscard]] Result<std::vector<SweepLine>> read_sweep(const std::string& folder);
 // The folder inside the sweep's for this epsilon: "epsilon-3", "without-privacy".
 [[nodiscard]] std::string sweep_run_name(const std::string& epsilon);

@@ -29,13 +29,13 @@ class FolderNotesTest : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(FolderNotesTest, AFolderWithoutNotesHasNone) {
+TEST_F(FolderNotesTest, FindsNoNotesInAFolderWithoutThem) {
   const FolderNotes notes = value_of(read());
   EXPECT_TRUE(notes.metrics.empty() && notes.utility.empty() && notes.quality.empty());
   EXPECT_EQ(notes.command, "");
 }
 
-TEST_F(FolderNotesTest, MetricsAreReadLineByLine) {
+TEST_F(FolderNotesTest, ReadsMetricsLineByLine) {
   write(kMetricsName,
         "{\"step\":5,\"epsilon\":0.5,\"clip_norm\":1,\"test_loss\":0.7,\"test_accuracy\":0.625}\n"
         "{\"step\":6,\"epsilon\":null,\"clip_norm\":1}\n");
@@ -49,7 +49,7 @@ TEST_F(FolderNotesTest, MetricsAreReadLineByLine) {
   EXPECT_FALSE(notes.metrics[1].epsilon || notes.metrics[1].loss || notes.metrics[1].accuracy);
 }
 
-TEST_F(FolderNotesTest, ALineThatWasCutOffIsLeftOut) {
+TEST_F(FolderNotesTest, LeavesOutALineThatWasCutOff) {
   write(kMetricsName, "{\"step\":1}\n{\"step\":2,\"eps");
   EXPECT_EQ(value_of(read()).metrics.size(), 1U);
   write(kMetricsName, "{\"step\":1}\n{\"step\":2,\"eps\n");
@@ -58,14 +58,14 @@ TEST_F(FolderNotesTest, ALineThatWasCutOffIsLeftOut) {
   expect_error(read(), ErrorCode::kInputData, "no step");
 }
 
-TEST_F(FolderNotesTest, ARunThatBeganAnewReplacesTheLinesBefore) {
+TEST_F(FolderNotesTest, KeepsOnlyTheLinesOfARunThatStartedAgain) {
   write(kMetricsName, "{\"step\":7}\n{\"step\":9}\n{\"step\":2}\n{\"step\":4}\n");
   const FolderNotes notes = value_of(read());
   ASSERT_EQ(notes.metrics.size(), 2U);
   EXPECT_EQ(notes.metrics[0].step, 2);
 }
 
-TEST_F(FolderNotesTest, TheReportOfATrainingIsTyped) {
+TEST_F(FolderNotesTest, ReadsTheResultsOfATraining) {
   write(kRunName, R"({"command":"noisefloor train x.toml","test":{"examples":400,"loss":0.25,"accuracy":0.9,)"
                   R"("majority_accuracy":0.5,"auc":0.95},"validation":{"loss":"high","examples":-3}})");
   const FolderNotes notes = value_of(read());
@@ -80,10 +80,10 @@ TEST_F(FolderNotesTest, TheReportOfATrainingIsTyped) {
   EXPECT_FALSE(test.perplexity || test.rmse);
   EXPECT_FALSE(notes.quality[1].loss || notes.quality[1].examples) << "what is no such number is missing";
   write(kRunName, "[1]");
-  expect_error(read(), ErrorCode::kInputData, "no JSON object");
+  expect_error(read(), ErrorCode::kInputData, "is not a JSON object");
 }
 
-TEST_F(FolderNotesTest, UtilityGraphsHaveTheirColumns) {
+TEST_F(FolderNotesTest, ReadsUtilityGraphsByTheirColumns) {
   write(kUtilityGraphName, "clip_norm,accuracy,noise_multiplier,lowest,mean,highest\n0.5,0.9,2,0.7,0.75,0.8\n");
   const FolderNotes notes = value_of(read());
   ASSERT_EQ(notes.utility.size(), 1U);
@@ -94,10 +94,10 @@ TEST_F(FolderNotesTest, UtilityGraphsHaveTheirColumns) {
   write(kUtilityGraphName, "clip_norm,accuracy,noise_multiplier,lowest,mean,highest\n0.5,0.9,none,0.7,0.75,0.8\n");
   expect_error(read(), ErrorCode::kInputData, "line 2");
   write(kUtilityGraphName, "a,b\n");
-  expect_error(read(), ErrorCode::kInputData, "no utility graph");
+  expect_error(read(), ErrorCode::kInputData, "not a utility graph");
 }
 
-TEST_F(FolderNotesTest, ASweepIsATable) {
+TEST_F(FolderNotesTest, ReadsTheTableOfASweep) {
   EXPECT_FALSE(is_sweep_folder(folder_.path("")));
   const auto lines = value_of(sweep("epsilon,noise_multiplier,accuracy\n1,2.5,0.8\ninf,,0.9\n"));
   EXPECT_TRUE(is_sweep_folder(folder_.path("")));
@@ -110,12 +110,12 @@ TEST_F(FolderNotesTest, ASweepIsATable) {
   EXPECT_EQ(sweep_run_name(lines[1].epsilon), "without-privacy");
 }
 
-// The first cell becomes the name of a folder, so it must not lead out of the sweep's.
-TEST_F(FolderNotesTest, ASweepNamesNoOtherFolders) {
-  expect_error(sweep("epsilon,loss\n/../../secret,1\n"), ErrorCode::kInputData, "epsilon is no number");
+// The first cell becomes the name of a folder, so it must not lead out of the sweep's folder.
+TEST_F(FolderNotesTest, RefusesASweepThatNamesOtherFolders) {
+  expect_error(sweep("epsilon,loss\n/../../secret,1\n"), ErrorCode::kInputData, "epsilon is not a number");
   expect_error(sweep("epsilon,loss\n1\n"), ErrorCode::kInputData, "number of cells");
   expect_error(sweep("epsilon,loss\n"), ErrorCode::kInputData, "no runs");
-  expect_error(sweep("rows,loss\n1,2\n"), ErrorCode::kInputData, "no table of a sweep");
+  expect_error(sweep("rows,loss\n1,2\n"), ErrorCode::kInputData, "not the table of a sweep");
 }
 
 }  // namespace

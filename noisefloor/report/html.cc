@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";
 
-// How many bytes of a character begin here, and which one it is; no bytes if that is not UTF-8.
+// The character that begins here, and its number of bytes; no bytes if that is not UTF-8.
 struct Character {
   std::size_t bytes;
   std::uint32_t code;

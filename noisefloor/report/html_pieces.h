@@ -8,7 +8,7 @@
 
 namespace noisefloor::internal {
 
-// --- Numbers and words for people --------------------------------------------------------------------------------------------
+// --- Numbers and words for people ------------------------------------------------------------------------------------
 
 // Rounded up to three digits: "20.1", "22,100".
 [[nodiscard]] std::string factor(double value);
@@ -22,18 +22,18 @@ namespace noisefloor::internal {
 // "this model", "these 3 models".
 [[nodiscard]] std::string this_noun(const HtmlReport& report);
 
-// --- Elements ----------------------------------------------------------------------------------------------------------------
+// --- Elements --------------------------------------------------------------------------------------------------------
 
-// Nothing for an empty text.
+// A paragraph of this class; nothing for an empty text.
 [[nodiscard]] std::string paragraph(const char* kind, const std::string& text);
 [[nodiscard]] std::string table_html(const HtmlReport::Table& table, const char* kind);
-// A table that scrolls sideways where it is too wide.
+// A table that scrolls sideways if it is too wide.
 [[nodiscard]] std::string scrolled(const HtmlReport::Table& table);
 // A table that opens on demand.
 [[nodiscard]] std::string folded(const HtmlReport::Table& table);
 [[nodiscard]] std::string figures_html(const std::vector<HtmlReport::Figure>& figures);
 
-// What ε means: where it stands, and what it leaves to an attacker (html_reading.cc).
+// The meaning of ε: where it stands on the scale, and what it leaves to an attacker (html_reading.cc).
 [[nodiscard]] std::string reading_html(const HtmlReport& report);
 
 }  // namespace noisefloor::internal

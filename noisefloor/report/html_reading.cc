@@ -15,7 +15,7 @@ std::string scale_html(const HtmlReport& report) {
   std::string among;
   HtmlReport::Table table{"Typical values of ε", {"application", "ε", "why"}, {}};
   for (const TypicalEpsilon& t : typical_epsilons()) {
-    // As it is shown, rounded.
+    // The rounded value that the page shows.
     const double shown = std::strtod(shown_at_least(epsilon, 3).c_str(), nullptr);
     if (shown >= t.low && shown <= t.high) among += (among.empty() ? "" : ", ") + std::string(t.application);
     table.rows.push_back({t.application, fmt::format("{:g} to {:g}", t.low, t.high), t.why});

@@ -28,9 +28,9 @@ using internal::this_noun;
 
 constexpr const char* kPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-// --- Verdict -----------------------------------------------------------------------------------------------------------------
+// --- Verdict ---------------------------------------------------------------------------------------------------------
 
-// Enough digits to tell the bounds apart, within reason.
+// Enough digits to distinguish the bounds, within reason.
 int digits_of(const HtmlReport::Promise& promise) {
   const double width = promise.epsilon_upper - promise.epsilon_lower;
   if (!(width > 0)) return 6;
@@ -60,11 +60,12 @@ std::string fact(const std::string& name, const std::string& value, const std::s
 std::string facts_html(const HtmlReport& report) {
   const HtmlReport::Promise& p = report.promise;
   std::string html = "<dl class=\"facts\">\n";
-  html += fact("Protects", "one " + p.unit, p.unit == "row" ? "one record; who has several is protected for each" : "");
-  html +=
-      fact("Neighbours",
-           p.exchanged ? fmt::format("one {} is another one", p.unit) : fmt::format("one {} is there or not", p.unit),
-           p.exchanged ? "replace-one" : "add-remove");
+  html += fact("Protects", "one " + p.unit,
+               p.unit == "row" ? "one record; a person with several is protected for each separately" : "");
+  html += fact("Neighbours",
+               p.exchanged ? fmt::format("one {} is replaced by another", p.unit)
+                           : fmt::format("one {} is added or removed", p.unit),
+               p.exchanged ? "replace-one" : "add-remove");
   for (const HtmlReport::Fact& result : report.results) html += fact(result.name, result.value, result.note);
   return html + "</dl>\n";
 }
@@ -111,7 +112,7 @@ std::string hero_html(const HtmlReport& report) {
          "</section>\n";
 }
 
-// --- Budget ------------------------------------------------------------------------------------------------------------------
+// --- Budget ----------------------------------------------------------------------------------------------------------
 
 std::string budget_html(const HtmlReport& report) {
   if (!report.budget) return paragraph("card", report.no_budget);
@@ -136,7 +137,7 @@ std::string budget_html(const HtmlReport& report) {
     bar += fmt::format(R"(<rect class="part-{}" x="{:.2f}" width="{:.2f}" height="10"/>)", amount.kind, x, share);
     x += share;
     if (!amount.always && !(amount.epsilon > 0)) continue;
-    // What is spent rounds up, what is left rounds down.
+    // Spent amounts round up, the remainder rounds down.
     const bool is_left = std::string(amount.kind) == "left";
     const double rest = amount.epsilon < 1e-4 * b.epsilon ? 0 : amount.epsilon;
     const std::string text = is_left ? shown_at_most(rest, 4) : shown_at_least(amount.epsilon, 4);
@@ -156,7 +157,7 @@ std::string budget_html(const HtmlReport& report) {
   return html + paragraph("sub", b.left_in_words) + "</div>\n";
 }
 
-// --- The page ----------------------------------------------------------------------------------------------------------------
+// --- The page --------------------------------------------------------------------------------------------------------
 
 std::string parameters_html(const HtmlReport& report) {
   std::string html;
@@ -191,7 +192,7 @@ std::string utility_html(const HtmlReport& report) {
   return html.empty() ? "" : "<div class=\"stack\">" + html + "</div>";
 }
 
-// A part of the page; it is left out if it has no content.
+// A part of the page, left out if it has no content.
 struct Part {
   const char* id;
   std::string heading;
@@ -213,7 +214,7 @@ std::vector<Part> parts_of(const HtmlReport& report) {
       {"training", "Training", "How the run went, from the log that it wrote.", figures_html(report.training)},
       {"reading", "What " + epsilon + " means",
        "In everyday terms: where the bound stands, and what it leaves to an attacker.", reading_html(report)},
-      {"parameters", "Parameters", "All that ε follows from, and the rest of what was done.", parameters_html(report)},
+      {"parameters", "Parameters", "Everything that ε follows from, and all other settings.", parameters_html(report)},
       {"not-covered", "Not covered", "What the guarantee does not say.", not_covered_html(report)},
       {"reproduce", "Check and repeat", "Anyone with the files can check what is said here.", commands_html(report)},
   };

@@ -1,8 +1,10 @@
-// The report of a run as one HTML file: what was promised, what it cost, how it went, what it means, how to check it.
+// The report of a run as one HTML file: the promise, its cost, the course of the training, what it means and how to
+// check it.
 //
-// Guarantee:     the file needs no network, no script and no other file, and a content security policy forbids all of them. Every
-//                text that it is handed is escaped. Bounds are rounded to their safe side. It is readable on a phone and in print,
-//                in light and in dark, by keyboard and by screen reader (tests/report looks at it in a browser).
+// Guarantee:     the file needs no network, no script and no other file, and a content security policy forbids all of
+//                them. Every text that it is given is escaped. Bounds are rounded to their safe side. The file is
+//                readable on a phone and in print, in light and in dark, by keyboard and by screen reader (tests/report
+//                checks it in a browser).
 // Requires:      the caller has verified the numbers: nothing is recomputed here (assembled_report.h does both).
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -17,25 +19,25 @@
 namespace noisefloor {
 
 struct HtmlReport {
-  std::string name;                // the name of what was released
-  std::string noun = "model";      // what it is, in a sentence: "this model", "these 3 models"
-  bool several = false;            // the noun is in the plural
-  bool certificate_alone = false;  // the release itself was not at hand
+  std::string name;                // the name of the release
+  std::string noun = "model";      // its kind, for sentences: "this model", "these 3 models"
+  bool several = false;            // the noun is plural
+  bool certificate_alone = false;  // the release itself was not available
 
   struct Promise {
     double epsilon_lower = 0;
     double epsilon_upper = 0;  // infinite: not private
     double delta = 0;
     std::string unit;        // "row", "person"
-    bool exchanged = false;  // in a neighbour one unit is another one; else one unit is there or not
+    bool exchanged = false;  // neighbours: one unit is replaced by another; otherwise one unit is added or removed
   };
   Promise promise;
 
-  // A check that was made, or left out, before the report was written.
+  // A check that was made, or skipped, before the report was written.
   struct Check {
     std::string what;
     std::string result;
-    bool done = true;  // false: it was left out
+    bool done = true;  // false: it was skipped
   };
   std::vector<Check> checks;
   std::vector<std::string> warnings;  // shown at the top, one sentence each
@@ -48,7 +50,7 @@ struct HtmlReport {
   };
   std::vector<Fact> results;
 
-  // Amounts in ε at the budget's δ, as its ledger adds them up.
+  // Amounts of ε at the budget's δ, as the ledger adds them up.
   struct Budget {
     std::string name;
     double epsilon = 0;
@@ -56,21 +58,21 @@ struct HtmlReport {
     double before = 0;  // spent by others before this
     double own = 0;
     double after = 0;                // spent by others since
-    std::string left_in_words = {};  // as the ledger's rule has it
+    std::string left_in_words = {};  // in the words of the ledger's rule
   };
   std::optional<Budget> budget;
-  std::string no_budget;  // why there is none
+  std::string no_budget;  // why there is no budget
 
   struct Figure {
     std::string id;       // letters and hyphens
     Chart chart;          // its title and subtitle stand above it
-    std::string reading;  // what it says, in a sentence or two
+    std::string reading;  // its meaning, in a sentence or two
   };
   std::vector<Figure> privacy;
   std::vector<Figure> utility;
   std::vector<Figure> training;
 
-  // Upper bounds on the odds of telling whether one unit was there.
+  // Upper bounds on the odds of telling whether one unit was in the data.
   struct Odds {
     double advantage = 0;
     std::vector<std::pair<double, double>> found;    // share of false alarms → share of members that are found
@@ -83,8 +85,8 @@ struct HtmlReport {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;
   };
-  std::vector<Table> results_tables;  // with the curves of utility
-  std::vector<Table> parameters;      // of two columns each: name and value
+  std::vector<Table> results_tables;  // shown with the curves of utility
+  std::vector<Table> parameters;      // each has two columns: name and value
   std::vector<std::string> not_covered;
 
   struct Command {
@@ -92,7 +94,7 @@ struct HtmlReport {
     std::string command;
   };
   std::vector<Command> commands;
-  std::string program;  // what wrote it: "noisefloor 0.1.0"
+  std::string program;  // the program that wrote the report: "noisefloor 0.1.0"
 };
 
 [[nodiscard]] std::string to_html(const HtmlReport& report);

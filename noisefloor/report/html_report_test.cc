@@ -20,7 +20,7 @@ Chart line(const std::string& text) {
   return chart;
 }
 
-// A report with `text` everywhere that a text can stand.
+// A report with `text` in every field that can hold a text.
 HtmlReport full(const std::string& text) {
   HtmlReport report;
   report.name = text;
@@ -47,7 +47,7 @@ std::size_t count(const std::string& text, const std::string& what) {
   return found;
 }
 
-TEST(HtmlReport, WhatCannotBeMissedComesFirst) {
+TEST(HtmlReport, BeginsWithTheVerdict) {
   const std::string html = to_html(full("plain"));
   std::size_t last = 0;
   for (const char* mark :
@@ -63,7 +63,7 @@ TEST(HtmlReport, WhatCannotBeMissedComesFirst) {
   EXPECT_NE(html.find("1 in 100,000"), std::string::npos);
 }
 
-TEST(HtmlReport, NoTextBecomesMarkup) {
+TEST(HtmlReport, LetsNoTextBecomeMarkup) {
   const std::string evil = R"(</style></title><x-evil onload="y" a='b'>&amp;)";
   const std::string html = to_html(full(evil));
   EXPECT_EQ(html.find("<x-evil"), std::string::npos);
@@ -72,7 +72,7 @@ TEST(HtmlReport, NoTextBecomesMarkup) {
   EXPECT_EQ(count(html, "</style>"), 1U);
   EXPECT_EQ(count(html, "</title>"), 1U + 3 * 2 + 2) << "of the page, of each chart in two sizes, of the scale";
   EXPECT_GT(count(html, "&lt;x-evil onload=&quot;y&quot; a=&#39;b&#39;&gt;&amp;amp;"), 30U);
-  // Names of parts and charts are ours, and each is there once.
+  // Ids of parts and charts are fixed by the program, and each occurs once.
   EXPECT_EQ(count(html, "id=\"curve-wide-t\""), 1U);
 }
 
@@ -87,7 +87,7 @@ TEST(HtmlReport, NeedsNothingButItself) {
   EXPECT_LT(html.size(), 200'000U);
 }
 
-TEST(HtmlReport, WithoutPrivacyItSaysSo) {
+TEST(HtmlReport, SaysIfThereIsNoPrivacy) {
   HtmlReport report = full("plain");
   report.promise.epsilon_lower = report.promise.epsilon_upper = std::numeric_limits<double>::infinity();
   report.privacy.clear();
@@ -100,7 +100,7 @@ TEST(HtmlReport, WithoutPrivacyItSaysSo) {
   EXPECT_NE(promise_in_words(report).find("must not be handed on"), std::string::npos);
 }
 
-TEST(HtmlReport, ThePromiseIsOneSentence) {
+TEST(HtmlReport, MakesThePromiseInOneSentence) {
   HtmlReport report = full("row");
   EXPECT_EQ(promise_in_words(report),
             "Nothing that anyone can find out from this model becomes more than 20.1 times as likely because one row "
@@ -116,7 +116,7 @@ TEST(HtmlReport, ThePromiseIsOneSentence) {
   EXPECT_NE(promise_in_words(report).find("more than a million (5.2e+21) times"), std::string::npos);
 }
 
-TEST(HtmlReport, WeakPromisesDoNotLookGood) {
+TEST(HtmlReport, ShowsWeakPromisesAsWeak) {
   HtmlReport report = full("plain");
   EXPECT_NE(to_html(report).find("hero good"), std::string::npos);
   EXPECT_NE(to_html(report).find("practical privacy"), std::string::npos);
@@ -125,7 +125,7 @@ TEST(HtmlReport, WeakPromisesDoNotLookGood) {
   EXPECT_NE(to_html(report).find("weak privacy"), std::string::npos);
 }
 
-TEST(HtmlReport, TheBudgetAddsUp) {
+TEST(HtmlReport, ShowsABudgetThatAddsUp) {
   const std::string html = to_html(full("plain"));
   EXPECT_NE(
       html.find("aria-label=\"Of epsilon 4: spent before 0.25, spent by this model 3, spent since 0.5, left 0.25.\""),
@@ -137,8 +137,8 @@ TEST(HtmlReport, TheBudgetAddsUp) {
   EXPECT_NE(to_html(report).find("Nothing was charged."), std::string::npos);
 }
 
-// What is spent rounds up and what is left rounds down.
-TEST(HtmlReport, TheBudgetRoundsToTheSafeSide) {
+// Spent amounts round up and the remainder rounds down.
+TEST(HtmlReport, RoundsTheBudgetToTheSafeSide) {
   HtmlReport report = full("plain");
   report.budget = HtmlReport::Budget{"b", 3, 1e-5, 0, 2.00011, 0, ""};
   const std::string html = to_html(report);
@@ -146,7 +146,7 @@ TEST(HtmlReport, TheBudgetRoundsToTheSafeSide) {
   EXPECT_NE(html.find("left 0.9998"), std::string::npos);
 }
 
-TEST(HtmlReport, OddsAreShownAsBounds) {
+TEST(HtmlReport, ShowsOddsAsBounds) {
   const std::string html = to_html(full("plain"));
   EXPECT_NE(html.find("<td>50 %</td><td>70.5 %</td>"), std::string::npos);
   EXPECT_NE(html.find("<td>1 %</td><td>12.3 %</td>"), std::string::npos);

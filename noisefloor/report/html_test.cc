@@ -9,13 +9,13 @@
 namespace noisefloor {
 namespace {
 
-TEST(Html, NothingEndsATextOrAnAttribute) {
+TEST(Html, EscapesWhatCouldEndATextOrAnAttribute) {
   EXPECT_EQ(escaped("<script>alert('x')</script>"), "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
   EXPECT_EQ(escaped("a\" onload=\"b & c"), "a&quot; onload=&quot;b &amp; c");
   EXPECT_EQ(escaped("ε ≤ 3, naïve, 模型"), "ε ≤ 3, naïve, 模型");
 }
 
-TEST(Html, WhatIsNotTextIsReplaced) {
+TEST(Html, ReplacesBytesThatAreNotText) {
   const std::string mark = "\xEF\xBF\xBD";
   EXPECT_EQ(escaped(std::string_view("a\0b", 3)), "a" + mark + "b");
   EXPECT_EQ(escaped("\x1b[31m"), mark + "[31m");
@@ -27,7 +27,7 @@ TEST(Html, WhatIsNotTextIsReplaced) {
   EXPECT_EQ(escaped("model\u202Elatot"), "model" + mark + "latot") << "would be read backwards";
 }
 
-TEST(Html, NumbersKeepTheirSide) {
+TEST(Html, RoundsNumbersToTheirSide) {
   EXPECT_EQ(shown_at_least(2.99960000001, 5), "2.9997");
   EXPECT_EQ(shown_at_most(2.99969999, 5), "2.9996");
   EXPECT_EQ(shown_near(2.99960000001, 5), "2.9996");
@@ -41,13 +41,13 @@ TEST(Html, NumbersKeepTheirSide) {
   }
 }
 
-TEST(Html, IntervalsHaveTheDigitsThatTheirBoundsShare) {
+TEST(Html, ShowsTheDigitsThatBoundsShare) {
   EXPECT_EQ(shown_interval(1.00090001, 1.00119999), "1.0012 (certified: at least 1.0009)");
   EXPECT_EQ(shown_interval(3, 3), "3 (certified: at least 3)");
   EXPECT_EQ(shown_interval(0, std::numeric_limits<double>::infinity()), "infinite");
 }
 
-TEST(Html, SmallNumbersAreReadable) {
+TEST(Html, ShowsSmallNumbersReadably) {
   EXPECT_EQ(shown_power(1e-5), "10⁻⁵");
   EXPECT_EQ(shown_power(3.333e-6), "3.4 × 10⁻⁶");
   EXPECT_EQ(shown_power(9.99e-11), "10⁻¹⁰");

@@ -11,11 +11,12 @@
 namespace noisefloor::internal {
 namespace {
 
-constexpr std::size_t kMostPoints = 200;       // of a line
-constexpr std::size_t kMostMarks = 30;         // points that are close together need none
-constexpr std::uint64_t kMostWatched = 1'000;  // rows that a training looks at while it goes on, drawn at random
+constexpr std::size_t kMostPoints = 200;  // points of a line
+constexpr std::size_t kMostMarks = 30;    // points that are close together need none
+constexpr std::uint64_t kMostWatched =
+    1'000;  // rows, drawn at random, on which a training measures itself while it runs
 
-// --- The finished model ------------------------------------------------------------------------------------------------------
+// --- The finished model ----------------------------------------------------------------------------------------------
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
@@ -42,7 +43,7 @@ void add_result(HtmlReport& page, const NotedQuality& quality) {
   }
 }
 
-// --- Curves ------------------------------------------------------------------------------------------------------------------
+// --- Curves ----------------------------------------------------------------------------------------------------------
 
 // Thins a line evenly and keeps its last point.
 std::vector<Chart::Point> thinned(const std::vector<Chart::Point>& all) {
@@ -106,7 +107,7 @@ const NotedQuality* noted(const FolderNotes& notes, const std::string& data) {
   return found == notes.quality.end() ? nullptr : &*found;
 }
 
-// Which rows the curves were measured on.
+// The rows on which the curves were measured.
 std::string measured_on(const FolderNotes& notes) {
   const NotedQuality* quality = noted(notes, notes.watched);
   if (quality != nullptr && quality->examples && *quality->examples <= kMostWatched) {
@@ -151,7 +152,7 @@ void add_utility_graph(HtmlReport& page, const RunFolder& folder) {
                    : "Settings whose line has fallen low are hopeless before anything is trained privately."});
 }
 
-// Quality against the ε that had been spent. False if there is none.
+// Quality against the ε that had been spent. Returns false if there is none.
 bool add_quality_by_epsilon(HtmlReport& page, const FolderNotes& notes, bool has_accuracy) {
   const std::string subtitle = (has_accuracy ? "accuracy " : "loss ") + measured_on(notes);
   auto figure =

@@ -13,32 +13,34 @@
 
 namespace noisefloor::internal {
 
-// --- privacy_part.cc ---------------------------------------------------------------------------------------------------------
+// --- privacy_part.cc -------------------------------------------------------------------------------------------------
 
 [[nodiscard]] HtmlReport::Promise promise_of(const DpStatement& statement, Interval epsilon, Delta delta);
 
-// ε at other δ, the trade-off curve and the odds of tests for one record; whatever no accountant can say is left out.
+// Adds ε at other δ, the trade-off curve and the odds of tests for one record; leaves out figures that no accountant
+// can give.
 void add_privacy(HtmlReport& page, const DpStatement& statement, Delta delta);
 
-// --- budget_part.cc ----------------------------------------------------------------------------------------------------------
+// --- budget_part.cc --------------------------------------------------------------------------------------------------
 
-// Asks the ledger about each verdict and shows how these uses stand in the budget. kVerificationFailed if it has not paid.
+// Asks the ledger about each verdict and shows the share of these uses in the budget. kVerificationFailed if it has not
+// paid.
 [[nodiscard]] Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const LedgerToAsk& to_ask);
 
-// --- settings_part.cc --------------------------------------------------------------------------------------------------------
+// --- settings_part.cc ------------------------------------------------------------------------------------------------
 
-// The tables of all that ε follows from.
+// Adds the tables of all that ε follows from.
 void add_settings(HtmlReport& page, const RunFolder& folder);
 
-// --- quality_part.cc ---------------------------------------------------------------------------------------------------------
+// --- quality_part.cc -------------------------------------------------------------------------------------------------
 
-// Quality of the finished model, the curves of the training and the utility graph, from the notes.
+// Adds the quality of the finished model, the curves of the training and the utility graph, from the notes.
 void add_quality(HtmlReport& page, const RunFolder& folder);
 
-// Says which of the above nobody has signed, if there is any.
+// Says which of the above is not signed, if anything is not.
 void add_unsigned_note(HtmlReport& page);
 
-// --- sweep_report.cc ---------------------------------------------------------------------------------------------------------
+// --- sweep_report.cc -------------------------------------------------------------------------------------------------
 
 [[nodiscard]] Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToAsk& to_ask);
 

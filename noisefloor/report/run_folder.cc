@@ -54,7 +54,7 @@ Result<std::optional<PlanFile>> read_plan_beside(const fs::path& path, const std
   return std::optional(std::move(read.plan));
 }
 
-// All that is signed beside the release, which a run has named.
+// Everything signed beside the release. Requires a file that a run has named.
 Result<RunFolder> read_signed(const fs::path& release) {
   NF_TRY(Verdict verdict, verify_file(release.string()));
   RunFolder folder{std::move(verdict), {}, {}};
@@ -71,11 +71,11 @@ Error about(const fs::path& file, Error error) {
 }
 
 Error no_run(const std::string& path) {
-  return input_data_error(
-      fmt::format("{} holds neither {} nor {}: it is no run's folder", shown(path), kModelName, kCertificateName));
+  return input_data_error(fmt::format("{} holds neither {} nor {}: it is not the folder of a run", shown(path),
+                                      kModelName, kCertificateName));
 }
 
-// The folders of a sweep's runs: first those of its table, then what else was released there.
+// The folders of a sweep's runs: first those of its table, then any others that hold a release.
 Result<std::vector<fs::path>> runs_of_sweep(const fs::path& folder) {
   std::vector<fs::path> runs;
   if (is_sweep_folder(folder.string())) {

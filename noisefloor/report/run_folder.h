@@ -1,7 +1,7 @@
-// A run's folder read back: what is signed, which must verify, and the notes beside it, which nobody has signed.
+// Reads a run's folder: the signed files, which must verify, and the notes beside them, which are not signed.
 //
-// Guarantee:     whatever is signed in the folder agrees: the model holds the certificate that lies beside it, and the plan was
-//                signed with the key that signed the certificate.
+// Guarantee:     the signed files in the folder agree: the model holds the certificate that lies beside it, and the
+//                plan was signed with the key that signed the certificate.
 // Errors:        kVerificationFailed with the file and the reason; kInputData for a folder without a run.
 // Thread safety: plain data.
 #pragma once
@@ -23,13 +23,13 @@ struct RunFolder {
   FolderNotes notes;
 };
 
-// `path` is the run's folder, its model or its certificate. Beside a file with another name than a run gives, nothing is read:
-// it may be about something else.
+// `path` is the run's folder, its model or its certificate. If the file has a name that no run gives, nothing beside it
+// is read: that may be about something else.
 [[nodiscard]] Result<RunFolder> read_run_folder(const std::string& path);
 
-// Verifies the file at `path`, or all that was released into the folder there: the model of a run (or its certificate, if
-// that is all there is), or the models of a sweep, in the order of its table. Notes are not read, but for that table. At least
-// one verdict; an error names the file that it is about.
+// Verifies the file at `path`, or everything that was released into the folder there: the model of a run (or its
+// certificate, if there is nothing else), or the models of a sweep, in the order of its table. No notes are read,
+// except for that table. Returns at least one verdict; an error names the file that it is about.
 [[nodiscard]] Result<std::vector<Verdict>> verify_path(const std::string& path);
 
 }  // namespace noisefloor

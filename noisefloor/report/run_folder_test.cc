@@ -27,7 +27,7 @@ class RunFolderTest : public ::testing::Test {
   testing::ToyRuns runs_;
 };
 
-TEST_F(RunFolderTest, AFolderIsItsModelAndItsNotes) {
+TEST_F(RunFolderTest, ReadsAModelAndItsNotes) {
   (void)runs_.train("run");
   runs_.write("run/metrics.jsonl", "{\"step\":5,\"epsilon\":0.5}\n");
   for (const char* name : {"run", "run/model.safetensors"}) {
@@ -37,32 +37,32 @@ TEST_F(RunFolderTest, AFolderIsItsModelAndItsNotes) {
     EXPECT_FALSE(folder.plan);
   }
   EXPECT_FALSE(value_of(read_run_folder(runs_.path("run/certificate.json"))).verdict.release.has_content);
-  // What lies beside a file with another name may be about something else.
+  // Files beside one with another name may be about something else.
   fs::copy_file(runs_.path("run/model.safetensors"), runs_.path("run/mailed.safetensors"));
   EXPECT_TRUE(value_of(read_run_folder(runs_.path("run/mailed.safetensors"))).notes.metrics.empty());
 }
 
-TEST_F(RunFolderTest, AFolderWithoutARunIsSaidToBeNone) {
+TEST_F(RunFolderTest, RefusesAFolderWithoutARun) {
   fs::create_directory(runs_.path("empty"));
-  expect_error(read_run_folder(runs_.path("empty")), ErrorCode::kInputData, "no run's folder");
-  expect_refused("empty", ErrorCode::kInputData, "no run's folder");
+  expect_error(read_run_folder(runs_.path("empty")), ErrorCode::kInputData, "not the folder of a run");
+  expect_refused("empty", ErrorCode::kInputData, "not the folder of a run");
   expect_refused("nowhere", ErrorCode::kIo, "nowhere");
 }
 
-TEST_F(RunFolderTest, TheModelOfAFolderIsVerified) {
+TEST_F(RunFolderTest, VerifiesTheModelOfAFolder) {
   (void)runs_.train("run");
   EXPECT_EQ(verified("run"), std::vector{runs_.path("run/model.safetensors")});
   EXPECT_EQ(verified("run/certificate.json"), std::vector{runs_.path("run/certificate.json")});
-  // Notes are not signed: damaged ones are no reason to doubt the model.
+  // Notes are not signed: damaged ones do not cast doubt on the model.
   runs_.write("run/metrics.jsonl", "nonsense\n");
   EXPECT_EQ(verified("run").size(), 1U);
   expect_error(read_run_folder(runs_.path("run")), ErrorCode::kInputData, "metrics.jsonl, line 1");
-  // A folder that was mailed without its model.
+  // The folder was mailed without its model.
   fs::remove(runs_.path("run/model.safetensors"));
   EXPECT_EQ(verified("run"), std::vector{runs_.path("run/certificate.json")});
 }
 
-TEST_F(RunFolderTest, WhatIsSignedInAFolderAgrees) {
+TEST_F(RunFolderTest, RefusesSignedFilesThatDoNotAgree) {
   (void)runs_.train("run");
   (void)runs_.train("other");
   fs::copy_file(runs_.path("other/certificate.json"), runs_.path("run/certificate.json"),
@@ -76,13 +76,13 @@ TEST_F(RunFolderTest, WhatIsSignedInAFolderAgrees) {
   expect_refused("third", ErrorCode::kInputData, "plan");
 }
 
-TEST_F(RunFolderTest, EveryModelOfASweepIsVerifiedInTheOrderOfItsTable) {
+TEST_F(RunFolderTest, VerifiesEveryModelOfASweepInTheOrderOfItsTable) {
   (void)runs_.train("sweep/epsilon-1");
   (void)runs_.train("sweep/epsilon-0.5", 30.0);
   (void)runs_.train("sweep/without-privacy", std::nullopt);
   (void)runs_.train("sweep/by-hand", 40.0);
   fs::create_directory(runs_.path("sweep/pictures"));
-  // Without the table, as a sweep leaves it that was stopped: by name.
+  // Without the table, as in a sweep that was stopped, the order is by name.
   EXPECT_EQ(verified("sweep"), (std::vector{runs_.path("sweep/by-hand/model.safetensors"),
                                             runs_.path("sweep/epsilon-0.5/model.safetensors"),
                                             runs_.path("sweep/epsilon-1/model.safetensors"),

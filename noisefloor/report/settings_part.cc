@@ -12,7 +12,7 @@
 namespace noisefloor::internal {
 namespace {
 
-using Json = nlohmann::ordered_json;  // Settings stand in the order in which they were written.
+using Json = nlohmann::ordered_json;  // keeps settings in the order in which they were written
 
 std::string with_spaces(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
@@ -70,7 +70,7 @@ HtmlReport::Table release_table(const Verdict& verdict) {
   table.rows.push_back({"ledger", to_hex(c.spend->ledger)});
   table.rows.push_back({"budget", c.spend->budget});
   table.rows.push_back({"reservations", reservations});
-  table.rows.push_back({"entries of the ledger then", std::to_string(c.spend->head)});
+  table.rows.push_back({"entries of the ledger at that time", std::to_string(c.spend->head)});
   table.rows.push_back({"hash of the last one", to_hex(c.spend->head_hash)});
   return table;
 }

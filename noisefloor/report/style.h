@@ -1,5 +1,5 @@
-// The style sheet of reports. Colours are variables, set once for light and print and once for dark. Text has a contrast of
-// 4.5 or more on every surface that it stands on.
+// The style sheet of reports. Colours are variables, set once for light and print and once for dark. Text has a
+// contrast of 4.5 or more on every surface on which it appears.
 #pragma once
 
 namespace noisefloor {

@@ -32,7 +32,7 @@ Result<std::vector<Swept>> read_runs(const std::string& path) {
   return runs;
 }
 
-// --- Quality -----------------------------------------------------------------------------------------------------------------
+// --- Quality ---------------------------------------------------------------------------------------------------------
 
 void add_sweep_curve(HtmlReport& page, const std::vector<Swept>& runs) {
   const bool has_accuracy = runs.front().line.cells.count("accuracy") > 0;
@@ -85,7 +85,7 @@ std::string cell_of(const SweepLine& line, const Column& column) {
   const auto found = line.cells.find(column.key);
   if (found == line.cells.end()) return "–";
   std::string text = fmt::format("{:.{}f}", (column.percent ? 100 : 1) * found->second, column.digits);
-  // What rounds to nothing has no sign.
+  // A value that rounds to zero has no sign.
   if (text.front() == '-' && text.find_first_not_of("-0.") == std::string::npos) text.erase(0, 1);
   return column.percent ? text + " %" : text;
 }
@@ -110,14 +110,14 @@ void add_sweep_table(HtmlReport& page, const std::vector<Swept>& runs) {
   page.results_tables.push_back(std::move(table));
 }
 
-// --- Privacy -----------------------------------------------------------------------------------------------------------------
+// --- Privacy ---------------------------------------------------------------------------------------------------------
 
 struct Together {
   DpStatement statement;
   Delta delta;
 };
 
-// All private runs composed: that is what whoever sees all of them has seen, at the sum of their δ.
+// All private runs composed, at the sum of their δ: whoever sees all models has seen all of their noise.
 Result<Together> together(const std::vector<Swept>& runs) {
   std::vector<DpStatement> parts;
   double sum = 0;

@@ -26,7 +26,7 @@ Result<Verdict> verify_file(const std::string& path) {
   NF_TRY(VerifiedRelease release, verify_any_release(bytes));
   Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}};
   if (!verdict.certificate().spend) verdict.payment = Payment::kNotCharged;
-  // The fields that readers show and nothing is computed from; their types were checked with the certificate.
+  // These fields are only shown, and nothing is computed from them; their types were checked with the certificate.
   const nlohmann::json json = nlohmann::json::parse(verdict.release.certificate_text, nullptr, false);
   NF_CHECK(json.is_object(), "a certificate that verifies is a JSON object");
   const auto accountant = json.find("accountant");

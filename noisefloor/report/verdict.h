@@ -1,13 +1,13 @@
-// The verdict on what was released: whether its certificate is true of it, what that promises, and whether a ledger has paid.
+// The verdict on a release: whether its certificate is true of it, what that promises, and whether a ledger has paid.
 //
 //   NF_TRY(Verdict verdict, verify_file("visits/model.safetensors"));
 //   NF_TRY_VOID(verify_payment(verdict, *ledger));
 //   claim_of(verdict);   // "epsilon 1 (certified: at least 0.9999) at delta 2e-07, for one row added or removed"
 //
-// Guarantee:     a verdict exists only for what verifies (release/verify_release.h): ε was recomputed from the recorded events,
-//                the content is what the certificate is about, and the signature holds. `payment` is kPaid only after a
-//                ledger was seen to have paid for exactly this.
-// Errors:        kVerificationFailed with the reason; kInputData for a file that is no release.
+// Guarantee:     a verdict exists only for a release that verifies (release/verify_release.h): ε was recomputed from
+//                the recorded events, the content is what the certificate is about, and the signature holds. `payment`
+//                is kPaid only after a ledger was seen to have paid for exactly this.
+// Errors:        kVerificationFailed with the reason; kInputData for a file that is not a release.
 // Thread safety: plain data; verify_payment as the ledger.
 #pragma once
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kMaxReleaseBytes = std::size_t{1} << 30;
 
 enum class Payment : std::uint8_t {
   kNotCharged,   // the certificate names no ledger: nothing private was drawn
-  kNotLookedAt,  // it names one, which was not asked
+  kNotLookedAt,  // it names a ledger, which was not asked
   kPaid,         // the ledger that it names has paid for it
 };
 
@@ -42,19 +42,19 @@ struct Verdict {
   [[nodiscard]] bool is_private() const;  // ε is finite
 };
 
-// A model (safetensors), an answer or a certificate (JSON).
+// `path` is a model (safetensors), an answer or a certificate (JSON).
 [[nodiscard]] Result<Verdict> verify_file(const std::string& path);
 
-// Asks the ledger. What was never charged needs no payment and is left as it is.
+// Asks the ledger. A release that was never charged needs no payment and is left as it is.
 [[nodiscard]] Result<void> verify_payment(Verdict& verdict, Ledger& ledger);
 
-// ε and δ with the neighbours that they are about. Requires what is private.
+// ε and δ with the neighbours that they are about. Requires a private release.
 [[nodiscard]] std::string claim_of(const Verdict& verdict);
 
 // The promise for people who know the law better than the mathematics.
 [[nodiscard]] std::string meaning_of(const Verdict& verdict);
 
-// What was compared with the certificate: the content, or nothing but the certificate itself.
+// What was compared with the certificate: the content, or only the certificate itself.
 [[nodiscard]] std::string coverage_of(const Verdict& verdict);
 
 }  // namespace noisefloor

@@ -37,14 +37,14 @@ TEST_F(VerdictTest, SaysWhatTheCertificatePromises) {
   EXPECT_EQ(coverage_of(verdict), "'toy': the file holds what the certificate is about, unaltered");
 }
 
-TEST_F(VerdictTest, ACertificateAloneSaysThatItIsAlone) {
+TEST_F(VerdictTest, SaysThatACertificateIsAlone) {
   (void)runs_.train("run");
   const Verdict verdict = value_of(verify_file(runs_.path("run/certificate.json")));
   EXPECT_FALSE(verdict.release.has_content);
   EXPECT_NE(coverage_of(verdict).find("its certificate alone. Verify the model"), std::string::npos);
 }
 
-TEST_F(VerdictTest, WithoutPrivacyNothingIsPromised) {
+TEST_F(VerdictTest, PromisesNothingWithoutPrivacy) {
   (void)runs_.train("plain", std::nullopt);
   Verdict verdict = value_of(verify_file(runs_.path("plain/model.safetensors")));
   EXPECT_FALSE(verdict.is_private());
@@ -55,7 +55,7 @@ TEST_F(VerdictTest, WithoutPrivacyNothingIsPromised) {
   EXPECT_EQ(verdict.payment, Payment::kNotCharged);
 }
 
-TEST_F(VerdictTest, OnlyTheLedgerThatPaidHasPaid) {
+TEST_F(VerdictTest, AcceptsOnlyTheLedgerThatPaid) {
   (void)runs_.train("run");
   Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));
   testing::ToyRuns others;
@@ -65,7 +65,7 @@ TEST_F(VerdictTest, OnlyTheLedgerThatPaidHasPaid) {
   EXPECT_EQ(verdict.payment, Payment::kPaid);
 }
 
-TEST_F(VerdictTest, WhatWasAlteredHasNoVerdict) {
+TEST_F(VerdictTest, IsNotGivenOnAlteredFiles) {
   (void)runs_.train("run");
   runs_.damage("run/model.safetensors");
   expect_error(verify_file(runs_.path("run/model.safetensors")), ErrorCode::kVerificationFailed,
