@@ -1,6 +1,6 @@
 // Questions whose answer is a choice, ready for release_answer (release/answer_road.h): parameters in, Question out.
 //
-// Guarantee:     as number_questions.h. Names of candidates are taken as public; scores and answers are private.
+// Guarantee:     that of number_questions.h. Names of candidates are taken as public; scores and answers are private.
 // Thread safety: pure functions. A question may be drawn by several threads, each with a source of its own.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace noisefloor {
 
-// Private numbers with public names. As many of one as of the other.
+// Private numbers with public names: as many numbers as names.
 struct NamedNumbers {
   std::vector<std::string> names;
   std::vector<double> numbers;
@@ -25,7 +25,7 @@ struct NamedNumbers {
 
 struct SelectionQuery {
   SelectionOptions options;
-  Sensitivity sensitivity;  // of any one score
+  Sensitivity sensitivity;  // sensitivity of any one score
   Epsilon epsilon;          // divided among the choices
   std::uint64_t top = 1;    // how many are chosen
   Confidence confidence = Confidence::of(0.95);

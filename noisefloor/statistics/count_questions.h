@@ -1,7 +1,8 @@
-// Questions whose answer is counts or groups, ready for release_answer (release/answer_road.h): parameters in, Question out.
+// Questions whose answer is counts or groups, ready for release_answer (release/answer_road.h): parameters in, Question
+// out.
 //
-// Guarantee:     as number_questions.h. Names of bins are taken as public, and counts are private. Names of groups are private
-//                unless the answer holds them: the configuration says nothing about them.
+// Guarantee:     that of number_questions.h. Names of bins are taken as public, and counts are private. Names of groups
+//                are private unless the answer holds them: the configuration says nothing about them.
 // Thread safety: pure functions. A question may be drawn by several threads, each with a source of its own.
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace noisefloor {
 
-// Private counts with names. As many of one as of the other.
+// Private counts with names: as many counts as names.
 struct NamedCounts {
   std::vector<std::string> names;
   std::vector<std::int64_t> counts;
@@ -37,12 +38,12 @@ struct HistogramQuery {
 struct PartitionQuery {
   Epsilon epsilon;
   Delta delta;
-  std::uint64_t max_partitions = 1;  // that one unit is in
+  std::uint64_t max_partitions = 1;  // partitions that one unit may be in
   PartitionRule rule = PartitionRule::kTruncatedGeometric;
   PrivacyUnit unit = PrivacyUnit::kPerson;
 };
 
-// The value "kept" is a table of the names that may be known. Counts are 0 or above (refused otherwise).
+// The value "kept" is a table of the names that may be published. Counts must be 0 or above (refused otherwise).
 [[nodiscard]] Result<Question> partition_question(NamedCounts groups, const PartitionQuery& query);
 
 // "truncated-geometric", "laplace" or "gaussian"; kInvalidArgument with these.
@@ -50,7 +51,7 @@ struct PartitionQuery {
 
 struct RunningTotalQuery {
   Neighbours neighbours;
-  Steps steps;  // planned; no more values than that (refused otherwise)
+  Steps steps;  // planned steps; there may not be more values than that (refused otherwise)
   Epsilon epsilon;
   Delta delta = Delta::of(0);
 };

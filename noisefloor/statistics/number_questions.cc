@@ -133,7 +133,7 @@ Result<Question> mean_question(std::vector<double> numbers, const BoundedQuery& 
 }
 
 Result<Question> quantile_question(std::vector<double> numbers, double level, const BoundedQuery& query) {
-  if (query.delta.value() != 0) return invalid_argument("a quantile is pure DP: its delta is 0");
+  if (query.delta.value() != 0) return invalid_argument("a quantile is pure DP: set its delta to 0");
   NF_TRY(const QuantileMechanism quantile,
          QuantileMechanism::create(query.neighbours, query.bounds, level, query.epsilon));
   Json parameters = parameters_of(query);

@@ -1,8 +1,8 @@
 // Questions whose answer is one number, ready for release_answer (release/answer_road.h): parameters in, Question out.
 //
-// Guarantee:     the statement is that of the mechanism, and the configuration holds public parameters alone: bounds, levels,
-//                sensitivities; never a value. What is wrong with the parameters is an error here, before anything is drawn.
-// Values:        each answer holds "value", with an interval where the mechanism has one; "scale" is a fact.
+// Guarantee:     the statement is that of the mechanism, and the configuration holds only public parameters: bounds,
+//                levels, sensitivities; never a value. Wrong parameters are an error here, before anything is drawn.
+// Values:        each answer holds "value", with an interval if the mechanism has one; "scale" is a fact.
 // Thread safety: pure functions. A question may be drawn by several threads, each with a source of its own.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace noisefloor {
 
-// What the data may tell of a bounded statistic, and how it is asked.
+// The parameters of a bounded statistic.
 struct BoundedQuery {
   Neighbours neighbours;
   Bounds bounds;
@@ -27,7 +27,7 @@ struct BoundedQuery {
   Confidence confidence = Confidence::of(0.95);
 };
 
-// Hands each private number to a function, once; stops at the first error.
+// Passes each private number to a function, once; stops at the first error.
 using EachNumber = std::function<Result<void>(const std::function<Result<void>(double)>& take)>;
 
 [[nodiscard]] Result<Question> laplace_question(double answer, const Sensitivity& sensitivity, Epsilon epsilon,
@@ -38,9 +38,10 @@ using EachNumber = std::function<Result<void>(const std::function<Result<void>(d
 [[nodiscard]] Result<Question> geometric_question(std::int64_t count, const Sensitivity& sensitivity, Epsilon epsilon,
                                                   Confidence confidence);
 
-// The numbers are read here, and none of them is kept.
+// Reads the numbers here, and keeps none of them.
 [[nodiscard]] Result<Question> sum_question(const EachNumber& numbers, const BoundedQuery& query);
-// Under replace-one the number of rows is public, and there are an interval and a fact "rows". Under add-remove it is private.
+// Under replace-one the number of rows is public, and the answer has an interval and a fact "rows". Under add-remove it
+// is private.
 [[nodiscard]] Result<Question> mean_question(std::vector<double> numbers, const BoundedQuery& query);
 // Pure DP: the query's delta must be 0. The error is in rows: the bound "rank_error".
 [[nodiscard]] Result<Question> quantile_question(std::vector<double> numbers, double level, const BoundedQuery& query);

@@ -1,4 +1,4 @@
-// What the questions of this folder share.
+// Functions that the questions of this folder share.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,14 +14,14 @@ namespace noisefloor::internal {
 
 using Json = nlohmann::ordered_json;
 
-// A question without its drawing. `parameters` are public.
+// A question without its drawing function. `parameters` are public.
 [[nodiscard]] Question begin_question(std::string_view mechanism, const DpStatement& statement, Epsilon epsilon,
                                       Delta delta, Json parameters);
 
 // The parameters that tell one sensitivity from another.
 [[nodiscard]] Json parameters_of(const Sensitivity& sensitivity);
 
-// Of public names, so that a question about others is another question.
+// A digest of public names, so that a question about other names is another question.
 [[nodiscard]] std::string digest_of_names(const std::vector<std::string>& names);
 
 // value ± error.
@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 // The scale of the noise, and what it is.
 [[nodiscard]] AnswerFact scale_fact(double scale, std::string_view meaning);
 
-// "Laplace scale", or "standard deviation" where there is a δ.
+// "Laplace scale", or "standard deviation" if there is a δ.
 [[nodiscard]] std::string_view noise_name(Delta delta);
 
 // kInvalidArgument unless there is a name for each number.

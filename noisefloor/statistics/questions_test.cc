@@ -73,7 +73,7 @@ Answer drawn(const Question& question) {
   return value_of(answer_of(question, {"1.2.3"}, random));
 }
 
-TEST(Questions, EveryAnswerStatesWhatItsQuestionDidAndCanBeWritten) {
+TEST(Questions, GiveAnswersThatStateWhatTheyDidAndCanBeWritten) {
   std::set<std::string> mechanisms;
   for (const Question& question : every_question()) {
     SCOPED_TRACE(question.mechanism);
@@ -90,7 +90,7 @@ TEST(Questions, EveryAnswerStatesWhatItsQuestionDidAndCanBeWritten) {
   EXPECT_EQ(mechanisms.size(), 14U);
 }
 
-TEST(Questions, ReplayedAnswersRepeatAndSayThatTheyAreNotPrivate) {
+TEST(Questions, RepeatReplayedAnswersAndSayThatTheyAreNotPrivate) {
   for (const Question& question : every_question()) {
     SCOPED_TRACE(question.mechanism);
     const auto replayed = [&] {
@@ -103,8 +103,8 @@ TEST(Questions, ReplayedAnswersRepeatAndSayThatTheyAreNotPrivate) {
   }
 }
 
-// The configuration goes to the ledger and to the certificate of everybody.
-TEST(Questions, ConfigurationsHoldNoPrivateValue) {
+// The configuration goes to the ledger and to the certificate, which anybody may read.
+TEST(Questions, HaveConfigurationsWithoutPrivateValues) {
   for (const Question& question : every_question()) {
     EXPECT_EQ(question.configuration.find("987"), std::string::npos) << question.configuration;
     EXPECT_EQ(question.configuration.find("98.7"), std::string::npos) << question.configuration;
@@ -113,8 +113,8 @@ TEST(Questions, ConfigurationsHoldNoPrivateValue) {
   }
 }
 
-// A group that nobody may know of leaves no trace, not even a digest that guesses could be compared with.
-TEST(Questions, TheNamesOfGroupsLeaveNoTraceInTheQuestion) {
+// A group whose name must stay private leaves no trace, not even a digest with which guesses could be compared.
+TEST(Questions, KeepNoTraceOfTheNamesOfGroups) {
   const PartitionQuery query{kEpsilon, kDelta};
   const Question rare = value_of(partition_question({{"kuru", "flu"}, {1, 900}}, query));
   const Question common = value_of(partition_question({{"flu"}, {900}}, query));
@@ -122,7 +122,7 @@ TEST(Questions, TheNamesOfGroupsLeaveNoTraceInTheQuestion) {
   EXPECT_EQ(rare.statement, common.statement);
 }
 
-TEST(Questions, OtherParametersAreAnotherQuestion) {
+TEST(Questions, DifferIfTheirParametersDiffer) {
   const BoundedQuery query{kRows, ages(), kEpsilon};
   BoundedQuery wider = query;
   wider.bounds = value_of(Bounds::make(-10, 110));
@@ -139,7 +139,7 @@ TEST(Questions, OtherParametersAreAnotherQuestion) {
             value_of(quantile_question({2, 3}, 0.5, query)).configuration);
 }
 
-TEST(Questions, ANumberHasItsGridAndItsInterval) {
+TEST(Questions, GiveANumberItsGridAndItsInterval) {
   const Answer answer = drawn(value_of(laplace_question(342, unit_change(), Epsilon::of(0.5), kConfidence)));
   const AnswerValue& value = *find_value(answer, "value");
   const double released = std::get<double>(value.value);
@@ -150,7 +150,7 @@ TEST(Questions, ANumberHasItsGridAndItsInterval) {
   EXPECT_EQ(answer.asked->epsilon, Epsilon::of(0.5));
 }
 
-TEST(Questions, TheIntervalOfAMeanDoesNotTellAPrivateNumberOfRows) {
+TEST(Questions, HideAPrivateNumberOfRowsInTheIntervalOfAMean) {
   const std::vector<double> numbers(1000, 50.0);
   const Answer private_rows = drawn(value_of(mean_question(numbers, {kRows, ages(), kEpsilon})));
   EXPECT_FALSE(find_value(private_rows, "value")->error_bars);
@@ -160,7 +160,7 @@ TEST(Questions, TheIntervalOfAMeanDoesNotTellAPrivateNumberOfRows) {
   EXPECT_EQ(std::get<std::int64_t>(find_fact(public_rows, "rows")->value), 1000);
 }
 
-TEST(Questions, CalibrationsBeyondTheirProofSayThatTheyAreNotProved) {
+TEST(Questions, SayThatCalibrationsBeyondTheirProofAreNotProved) {
   const auto ask = [](GaussianCalibration calibration) {
     return gaussian_question(1, unit_change(), Epsilon::of(2), Delta::of(1e-5), calibration, kConfidence);
   };
@@ -169,7 +169,7 @@ TEST(Questions, CalibrationsBeyondTheirProofSayThatTheyAreNotProved) {
   EXPECT_FALSE(ask(GaussianCalibration::kClassical).has_value()) << "epsilon 2 is beyond its proof";
 }
 
-TEST(Questions, ChoicesAreNamed) {
+TEST(Questions, NameTheirChoices) {
   const Answer chosen = drawn(value_of(selection_question({{"a", "b", "c"}, {0, 1e6, 2e6}}, choose(2))));
   const auto& table = std::get<AnswerTable>(find_value(chosen, "chosen")->value);
   EXPECT_EQ(std::get<AnswerColumn::Texts>(table.find("name")->cells), (AnswerColumn::Texts{"c", "b"}));
@@ -184,7 +184,7 @@ TEST(Questions, ChoicesAreNamed) {
   EXPECT_EQ(std::get<AnswerColumn::Texts>(names.columns[0].cells), (AnswerColumn::Texts{"flu"}));
 }
 
-TEST(Questions, CountsHaveARangeEach) {
+TEST(Questions, GiveEachCountARange) {
   const Answer answer = drawn(value_of(histogram_question({{"low", "high"}, {100, 0}}, {kRows, kEpsilon})));
   const auto& table = std::get<AnswerTable>(find_value(answer, "counts")->value);
   const AnswerColumn& values = *table.find("value");
@@ -192,13 +192,13 @@ TEST(Questions, CountsHaveARangeEach) {
   EXPECT_NEAR((values.ranges[0].upper - values.ranges[0].lower) / 2, 3, 1e-9);
   const Answer totals = drawn(value_of(running_total_question({1, 2, 3}, {kRows, Steps::of(4), kEpsilon})));
   EXPECT_EQ(std::get<AnswerTable>(find_value(totals, "totals")->value).rows(), 3U);
-  // A stream of which nothing came yet.
+  // A stream that has no values yet.
   const Question nothing = value_of(running_total_question({}, {kRows, Steps::of(4), kEpsilon}));
   expect_good(check_answer(drawn(nothing)));
   expect_good(rehearse(nothing, {"1"}));
 }
 
-TEST(Questions, BadParametersAreRefusedBeforeAnythingIsDrawn) {
+TEST(Questions, RefuseBadParametersBeforeAnythingIsDrawn) {
   expect_invalid(selection_question({{"a"}, {9871, 9872}}, choose(1)).error(), "names");
   expect_invalid(selection_question({{"a", "b"}, {9871, 9872}}, choose(0)).error(), "steps");
   expect_invalid(histogram_question({{"a", "b"}, {9871}}, {kRows, kEpsilon}).error(), "names");
@@ -207,7 +207,7 @@ TEST(Questions, BadParametersAreRefusedBeforeAnythingIsDrawn) {
   expect_invalid(running_total_question({1, 2, 3}, {kRows, Steps::of(2), kEpsilon}).error(), "3 values");
   expect_invalid(quantile_question({1}, 0.5, {kRows, ages(), kEpsilon, kDelta}).error(), "delta");
   expect_invalid(parse_partition_rule("coin").error(), "coin");
-  // These are found by the rehearsal: they depend on how many there are.
+  // The rehearsal finds these errors: they depend on how many candidates there are.
   expect_invalid(rehearse(value_of(selection_question({{"a"}, {9871}}, choose(2))), {"1"}).error(), "");
   testing::expect_error(rehearse(value_of(mean_question({}, {kExchanged, ages(), kEpsilon})), {"1"}),
                         ErrorCode::kInputData, "no values");
@@ -215,7 +215,7 @@ TEST(Questions, BadParametersAreRefusedBeforeAnythingIsDrawn) {
       rehearse(value_of(response_question(987, Categories::of(5), PrivacyUnit::kPerson, kEpsilon)), {"1"}).error(), "");
 }
 
-TEST(Questions, EveryQuestionTravelsTheRoad) {
+TEST(Questions, CanAllBeReleased) {
   const testing::TemporaryFolder folder;
   const std::string place = folder.path("ledger");
   const auto ledger = value_of(Ledger::create(place, SigningKey::generate(), {}));
