@@ -10,11 +10,11 @@ namespace {
 
 template <class Client>
 Result<void> check(std::span<Client> clients, const AsynchronousOptions& options) {
-  if (clients.empty()) return invalid_argument("there is no client");
-  if (options.rounds == 0) return invalid_argument("a training has at least one round");
+  if (clients.empty()) return invalid_argument("there is no client: give at least one");
+  if (options.rounds == 0) return invalid_argument("a training needs at least one round");
   for (const Client& client : clients) {
     if (client.steps() != 0 || client.parameters() != clients.front().parameters()) {
-      return invalid_argument("all clients begin with the same weights, and with their first step");
+      return invalid_argument("all clients must begin with the same weights, and with their first step");
     }
   }
   return success();
@@ -24,7 +24,7 @@ template <class Client, class Random>
 Result<std::vector<float>> train(std::span<Client> clients, Random& random, const AsynchronousOptions& options) {
   NF_TRY_VOID(check(clients, options));
   NF_TRY(ReplayRandom order, ReplayRandom::create(options.order_seed));
-  std::vector<float> model = clients.front().parameters();  // the server's
+  std::vector<float> model = clients.front().parameters();  // the server's model
   std::vector<float> before(model.size());
   std::vector<std::size_t> ready;
   for (std::uint64_t round = 0; round < options.rounds;) {
@@ -46,7 +46,7 @@ Result<std::vector<float>> train(std::span<Client> clients, Random& random, cons
   return model;
 }
 
-// What the server asks for is what each client has planned.
+// Checks that the server asks each client for what it has planned.
 Result<void> check_plans(std::span<PlannedClient> clients, const AsynchronousOptions& options) {
   for (std::size_t i = 0; i < clients.size(); ++i) {
     if (clients[i].rounds().value() == options.rounds) continue;

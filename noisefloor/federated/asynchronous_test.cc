@@ -12,7 +12,7 @@ namespace {
 
 using testing::expect_invalid;
 
-// One row each, whose gradient pulls to a number; remembers where it was asked.
+// A source with one row, whose gradient pulls to a number; it remembers the weights at which it was asked.
 class Pull final : public GradientSource {
  public:
   explicit Pull(float to) : to_(to) {}
@@ -52,7 +52,7 @@ class AsynchronousTest : public ::testing::Test {
   ReplayRandom random_ = ReplayRandom::create(7).value();
 };
 
-TEST_F(AsynchronousTest, AllClientsPullTheModelTogether) {
+TEST_F(AsynchronousTest, LetsAllClientsPullTheModel) {
   std::vector<DpSgd> all = clients();
   std::uint64_t broadcasts = 0;
   const std::vector<float> model = train_asynchronously(all, random_,
@@ -68,8 +68,8 @@ TEST_F(AsynchronousTest, AllClientsPullTheModelTogether) {
   for (const DpSgd& client : all) EXPECT_EQ(client.steps(), 200U);
 }
 
-// With lag 0 nobody moves on before all have: each round is at one model, the broadcast one.
-TEST_F(AsynchronousTest, WithoutLagRoundsAreInStep) {
+// With lag 0 no client moves on before all have: all clients work on one model in each round, the broadcast one.
+TEST_F(AsynchronousTest, KeepsRoundsInStepWithoutLag) {
   std::vector<DpSgd> all = clients();
   std::vector<float> models{5};
   ASSERT_TRUE(train_asynchronously(
@@ -82,7 +82,7 @@ TEST_F(AsynchronousTest, WithoutLagRoundsAreInStep) {
   for (const Pull& source : sources_) EXPECT_EQ(source.places, models);
 }
 
-TEST_F(AsynchronousTest, ALagLetsClientsGoAheadByThatMuchOnly) {
+TEST_F(AsynchronousTest, LetsClientsGoAheadByTheLagOnly) {
   std::vector<DpSgd> all = clients();
   std::uint64_t ahead = 0;
   ASSERT_TRUE(train_asynchronously(all, random_,
@@ -96,11 +96,11 @@ TEST_F(AsynchronousTest, ALagLetsClientsGoAheadByThatMuchOnly) {
                                         }})
                   .has_value());
   EXPECT_EQ(ahead, 2U) << "a client that is 2 rounds ahead of the last broadcast, and none that is more";
-  // A client on its own has its own updates in its model.
+  // A client's model holds its own updates.
   EXPECT_NE(sources_[0].places, sources_[1].places);
 }
 
-TEST_F(AsynchronousTest, TheSameSeedsGiveTheSameModel) {
+TEST_F(AsynchronousTest, GivesTheSameModelForTheSameSeeds) {
   const auto run = [&](std::uint64_t order) {
     ReplayRandom random = ReplayRandom::create(3).value();
     std::vector<DpSgd> all = clients(0.5);

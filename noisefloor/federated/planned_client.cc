@@ -7,7 +7,7 @@
 namespace noisefloor {
 namespace {
 
-// The way of drawing that the statement is of.
+// The sampler that the statement describes.
 Result<BatchSampler> sampler_of(const ClientPlan& plan) {
   const auto stated = [&](const BatchSampler& sampler) {
     return DpEvent(SelfComposedEvent{plan.rounds, sampler.event(plan.noise)}) == plan.statement.event;

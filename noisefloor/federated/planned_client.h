@@ -1,10 +1,10 @@
-// A client that was given a plan: it does that, and nothing else.
+// A client that was given a plan: it follows that, and does nothing else.
 //
-// Guarantee:     what leaves the client is at most what the plan's statement says, whoever asks for more: its rows, samples, clip norm
-//                and noise are the plan's, and after the last planned round there is none. A plan whose statement is not
-//                that of its numbers is refused.
-// Requires:      one client for one plan: the ledger sees to that where plans are set aside (training/plan_file.h, whose numbers
-//                these are).
+// Guarantee:     the client releases at most what the plan's statement says, whoever asks for more: its rows, samples,
+//                clip norm and noise are the plan's, and after the last planned round there is none. A plan whose
+//                statement does not fit its numbers is refused.
+// Requires:      one client for one plan: the ledger ensures that if plans are set aside (training/plan_file.h, whose
+//                numbers these are).
 // Thread safety: none.
 #pragma once
 
@@ -26,25 +26,25 @@ struct ClientPlan {
   NoiseMultiplier noise;
   Rows batch;
   Steps rounds;
-  DpStatement statement;  // of all rounds
+  DpStatement statement;  // for all rounds
 };
 
 class PlannedClient {
  public:
-  // How a round's sum becomes an update costs no privacy: that is not the plan's.
+  // Settings that turn a round's sum into an update. They cost no privacy, so they are not part of the plan.
   struct Updates {
     Optimizer::Options optimizer = {};
     LearningRate::Options learning_rate = {};
   };
 
-  // Fails if the data have another number of rows, or the statement is not that of these rounds.
+  // Fails if the data have another number of rows, or if the statement is not that of these rounds.
   [[nodiscard]] static Result<PlannedClient> create(const ClientPlan& plan, const Updates& updates,
                                                     GradientSource& source, std::vector<float> initial);
 
   // The next round. Refused when the plan has no more.
   [[nodiscard]] Result<void> step(SecureRandom& random);
   [[nodiscard]] Result<void> step(ReplayRandom& random);
-  // From a model that the server has sent.
+  // Continues from a model that the server has sent.
   [[nodiscard]] Result<void> move_to(std::span<const float> parameters) { return descent_.move_to(parameters); }
 
   [[nodiscard]] std::uint64_t steps() const { return descent_.steps(); }

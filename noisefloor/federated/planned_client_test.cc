@@ -14,7 +14,7 @@ namespace {
 
 using testing::expect_invalid;
 
-// Rows whose gradients are all 1; counts how many it was asked for.
+// Rows whose gradients are all 1; counts how many rows were asked for.
 class Ones final : public GradientSource {
  public:
   explicit Ones(std::size_t rows) : rows_(rows) {}
@@ -34,7 +34,7 @@ class Ones final : public GradientSource {
   std::size_t rows_;
 };
 
-// 20 rounds of 10 out of 100 rows, signed and read again, as it reaches a client.
+// A plan of 20 rounds of 10 out of 100 rows, signed and read again, as a client gets it.
 PlanFile read_again() {
   const DpStatement statement{
       Adjacency::kAddRemove, PrivacyUnit::kRow,
@@ -86,12 +86,12 @@ TEST(PlannedClient, DoesWhatThePlanSaysAndThenNothing) {
   expect_invalid(one.step(secure).error(), "would deviate");
   EXPECT_EQ(source.asked, asked) << "no row was looked at";
   EXPECT_EQ(one.parameters(), before);
-  // A model from the server is no new budget.
+  // A model from the server does not renew the budget.
   ASSERT_TRUE(one.move_to(std::vector<float>{1}).has_value());
   EXPECT_FALSE(one.step(random).has_value());
 }
 
-TEST(PlannedClient, FixedSizesAreDrawnAsStated) {
+TEST(PlannedClient, DrawsFixedSizesAsStated) {
   ClientPlan fixed = plan();
   fixed.statement = {Adjacency::kReplaceOne, PrivacyUnit::kRow,
                      SelfComposedEvent{Steps::of(20), FixedSizeSampledEvent{Rows::of(10), Rows::of(100),
@@ -103,7 +103,7 @@ TEST(PlannedClient, FixedSizesAreDrawnAsStated) {
   EXPECT_EQ(source.asked, 200U);
 }
 
-TEST(PlannedClient, OtherDataAndOtherNumbersAreRefused) {
+TEST(PlannedClient, RefusesOtherDataAndOtherNumbers) {
   Ones more(101);
   expect_invalid(PlannedClient::create(plan(), {}, more, {5}).error(), "for 100 rows, and there are 101");
   Ones source(100);
@@ -118,7 +118,7 @@ TEST(PlannedClient, OtherDataAndOtherNumbersAreRefused) {
   refused([](ClientPlan& p) { p.statement.event = NonPrivateEvent{"other"}; });
 }
 
-TEST(PlannedClient, AServerThatAsksForOtherRoundsGetsNone) {
+TEST(PlannedClient, RefusesAServerThatAsksForOtherRounds) {
   std::array<Ones, 2> sources{Ones(100), Ones(100)};
   std::vector<PlannedClient> clients;
   for (Ones& source : sources) clients.push_back(client(source));
