@@ -10,7 +10,7 @@ void augment(std::span<const float> image, const lanes::Shape& shape, const Augm
              std::span<float> copy) {
   NF_CHECK(image.size() == shape.size() && copy.size() == shape.size(), "images of one shape");
   const bool mirrored = how.mirror && (word & 1U) != 0;
-  // 15 bits for each direction: of a few places each is as likely as any to 10^-4.
+  // 15 bits for each direction make a few places equally likely, to 10^-4.
   const auto places = static_cast<std::uint32_t>(2 * how.shift + 1);
   const auto offset = [&](std::uint32_t bits) {
     return static_cast<std::ptrdiff_t>((bits & 0x7FFFU) * places >> 15) - static_cast<std::ptrdiff_t>(how.shift);

@@ -1,8 +1,8 @@
-// Copies of an image that still show what it shows: moved by a few pixels, mirrored.
+// Copies of an image that still show the same thing: moved by a few pixels, mirrored.
 //
-// Implements:    augmentation multiplicity (De et al. 2022): an example's gradient is the mean over its copies, which is clipped
-//                once. It costs time, and no privacy.
-// Guarantee:     a copy depends on its own image and on random bits alone.
+// Implements:    augmentation multiplicity (De et al. 2022): an example's gradient is the mean over its copies, which
+//                is clipped once. It costs time, and no privacy.
+// Guarantee:     a copy depends only on its own image and on random bits.
 // Thread safety: pure functions.
 #pragma once
 
@@ -15,14 +15,14 @@
 namespace noisefloor {
 
 struct Augmentation {
-  std::size_t copies = 1;  // of each example in each step
-  std::size_t shift = 0;   // at most so many pixels up, down, left and right; what comes in is 0
-  bool mirror = false;     // left and right are exchanged in every second copy, at random
+  std::size_t copies = 1;  // copies of each example in each step
+  std::size_t shift = 0;   // moves by at most this many pixels up, down, left and right; new pixels are 0
+  bool mirror = false;     // exchanges left and right in every second copy, at random
 
   [[nodiscard]] bool is_none() const { return copies == 1 && shift == 0 && !mirror; }
 };
 
-// One copy, by the bits of `word`.
+// Makes one copy, by the bits of `word`.
 void augment(std::span<const float> image, const lanes::Shape& shape, const Augmentation& how, std::uint32_t word,
              std::span<float> copy);
 

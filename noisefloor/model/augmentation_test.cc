@@ -25,7 +25,7 @@ std::vector<float> copy_of(const Augmentation& how, std::uint32_t word) {
   return copy;
 }
 
-TEST(Augmentation, NothingToDoIsTheImage) {
+TEST(Augmentation, ReturnsTheImageIfThereIsNothingToDo) {
   for (const std::uint32_t word : {0U, 1U, 0xFFFFFFFFU}) EXPECT_EQ(copy_of({.copies = 3}, word), picture());
 }
 
@@ -41,7 +41,7 @@ TEST(Augmentation, MirrorsHalfOfTheTime) {
   EXPECT_EQ(copy_of({.mirror = true}, 0), picture());
 }
 
-// Every place is taken, about as often as any other, and shows the image from there with zeros around.
+// Every place occurs about as often as any other, and shows the image from there with zeros around.
 TEST(Augmentation, MovesEverywhereWithinItsReach) {
   ReplayRandom random = ReplayRandom::create(3).value();
   const Augmentation how{.shift = 1};
@@ -68,7 +68,7 @@ TEST(Augmentation, MovesEverywhereWithinItsReach) {
     ASSERT_EQ(matches, 1);
   }
   ASSERT_EQ(seen.size(), 9U);
-  // A count of 1000 has a standard deviation of 30: 6 of them (α = 2e-9 each).
+  // A count of 1000 has a standard deviation of 30; the tolerance is 6 of them (α = 2e-9 each).
   for (const auto& [place, count] : seen) EXPECT_NEAR(count, kDraws / 9, 180);
 }
 

@@ -40,7 +40,7 @@ double recall_of_classes(std::span<const float> outputs, std::size_t each, const
   return found / static_cast<double>(data.rows);
 }
 
-// What ranks the example among those of two classes: the higher, the more likely class 1.
+// Ranks an example of two classes: the higher, the more likely class 1.
 double score_of(std::span<const float> outputs, std::size_t each, std::size_t row) {
   if (each == 1) return static_cast<double>(outputs[row]);
   return static_cast<double>(outputs[each * row + 1]) - static_cast<double>(outputs[each * row]);
@@ -88,7 +88,7 @@ double deviation_of(const std::vector<float>& targets) {
   return std::sqrt(variance);
 }
 
-// Nothing if there is nothing to find.
+// The mean recall of groups; nothing if there is nothing to find.
 std::optional<double> recall_of_groups(std::span<const float> outputs, std::size_t each, const Dataset& data) {
   std::unordered_map<std::uint32_t, std::vector<std::pair<double, bool>>> groups;
   for (std::size_t row = 0; row < data.rows; ++row) {
@@ -101,7 +101,7 @@ std::optional<double> recall_of_groups(std::span<const float> outputs, std::size
     const auto positive = std::count_if(scores.begin(), scores.end(), is_positive);
     if (positive == 0) continue;
     const auto shown = scores.begin() + static_cast<std::ptrdiff_t>(std::min(scores.size(), kSuggestions));
-    // Among equal scores those that miss come first: ties are no merit.
+    // Among equal scores the misses come first: ties earn nothing.
     std::partial_sort(scores.begin(), shown, scores.end(), [](const auto& a, const auto& b) {
       return a.first != b.first ? a.first > b.first : a.second < b.second;
     });

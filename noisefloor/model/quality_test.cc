@@ -20,7 +20,7 @@ Dataset labelled(std::vector<std::int32_t> labels, std::int32_t classes) {
   return data;
 }
 
-TEST(Quality, ClassesAreJudgedByTheirLargestOutput) {
+TEST(Quality, JudgesClassesByTheirLargestOutput) {
   const std::vector<float> outputs{2, 0, 0, /**/ 0, 1, 3, /**/ 0, 5, 0, /**/ 1, 0, 0};
   const Quality quality = quality_of(outputs, labelled({0, 1, 1, 0}, 3));
   EXPECT_EQ(quality.examples, 4U);
@@ -32,14 +32,14 @@ TEST(Quality, ClassesAreJudgedByTheirLargestOutput) {
   EXPECT_NEAR(quality.loss, loss / 4, 1e-9);
 }
 
-TEST(Quality, OneLogitJudgesTwoClasses) {
+TEST(Quality, JudgesTwoClassesByOneLogit) {
   const std::vector<float> outputs{2, -1, 200, -200};
   const Quality quality = quality_of(outputs, labelled({1, 1, 1, 1}, 2));
   EXPECT_DOUBLE_EQ(*quality.accuracy, 0.5);
   EXPECT_NEAR(quality.loss, (std::log1p(std::exp(-2)) + std::log1p(std::exp(1)) + 200) / 4, 1e-9);
 }
 
-TEST(Quality, F1OfTwoClassesIsThatOfTheSecond) {
+TEST(Quality, TakesTheF1OfTheSecondOfTwoClasses) {
   // Class 1: guessed 3 times, there twice, right once.
   const Quality quality = quality_of(std::vector<float>{1, 1, 1, -1, -1}, labelled({1, 0, 0, 1, 0}, 2));
   EXPECT_DOUBLE_EQ(*quality.f1, 2.0 / 5);
@@ -47,15 +47,15 @@ TEST(Quality, F1OfTwoClassesIsThatOfTheSecond) {
 }
 
 // Class 1 scores 0.9, 0.4, 0.4 and class 0 scores 0.8, 0.4, 0.1: of 9 pairs it wins 3 + 1 + 1 and ties twice.
-TEST(Quality, AucAveragesTies) {
+TEST(Quality, AveragesTiesInTheAuc) {
   const std::vector<float> scores{0.9F, 0.8F, 0.4F, 0.4F, 0.4F, 0.1F};
   const Dataset data = labelled({1, 0, 1, 0, 1, 0}, 2);
   EXPECT_DOUBLE_EQ(*quality_of(scores, data).auc, (5 + 2 * 0.5) / 9);
-  // Two outputs say the same as their difference.
+  // Two outputs mean the same as their difference.
   std::vector<float> pairs;
   for (const float score : scores) pairs.insert(pairs.end(), {1, 1 + 4 * score});
   EXPECT_DOUBLE_EQ(*quality_of(pairs, data).auc, 6.0 / 9);
-  // It depends on the order alone, and the other way round it is the rest.
+  // The AUC depends only on the order; with negated scores it is 1 minus itself.
   std::vector<float> negated;
   for (const float score : scores) negated.push_back(-100 * score);
   EXPECT_DOUBLE_EQ(*quality_of(negated, data).auc, 3.0 / 9);
@@ -63,7 +63,7 @@ TEST(Quality, AucAveragesTies) {
   EXPECT_DOUBLE_EQ(*quality_of(std::vector<float>{3, -3, 2, -2, 1, -1}, data).auc, 1);
 }
 
-TEST(Quality, AucIsThatOfAllPairs) {
+TEST(Quality, ComputesTheAucOfAllPairs) {
   // Few different scores, so that there are many ties.
   std::vector<float> scores;
   std::vector<std::int32_t> labels;
@@ -83,7 +83,7 @@ TEST(Quality, AucIsThatOfAllPairs) {
   EXPECT_DOUBLE_EQ(*quality_of(scores, labelled(labels, 2)).auc, wins / pairs);
 }
 
-TEST(Quality, WithoutBothClassesThereIsNoAuc) {
+TEST(Quality, HasNoAucWithoutBothClasses) {
   const std::vector<float> scores{1, 2, 3};
   EXPECT_FALSE(quality_of(scores, labelled({1, 1, 1}, 2)).auc);
   EXPECT_FALSE(quality_of(scores, labelled({0, 0, 0}, 2)).auc);
@@ -94,7 +94,7 @@ TEST(Quality, WithoutBothClassesThereIsNoAuc) {
   EXPECT_FALSE(quality_of(infinite, labelled({0, 1}, 2)).auc) << "their difference is no number";
 }
 
-TEST(Quality, TheMajorityIsThatOfTheExamples) {
+TEST(Quality, TakesTheMajorityOfTheExamples) {
   const std::vector<float> outputs{9, 0, 0, /**/ 9, 0, 0, /**/ 9, 0, 0, /**/ 9, 0, 0};
   const Quality quality = quality_of(outputs, labelled({2, 1, 2, 0}, 3));
   EXPECT_DOUBLE_EQ(*quality.majority_accuracy, 0.5);
@@ -103,7 +103,7 @@ TEST(Quality, TheMajorityIsThatOfTheExamples) {
                    0.6);
 }
 
-TEST(Quality, RecallAmongManyClasses) {
+TEST(Quality, MeasuresRecallAmongManyClasses) {
   // 30 classes whose outputs fall: class 19 is the last one among 20.
   std::vector<float> outputs;
   for (int row = 0; row < 3; ++row) {
@@ -112,7 +112,7 @@ TEST(Quality, RecallAmongManyClasses) {
   EXPECT_DOUBLE_EQ(*quality_of(outputs, labelled({19, 20, 3}, 30)).recall_at_20, 2.0 / 3);
 }
 
-TEST(Quality, RecallAmongSuggestionsToEachPerson) {
+TEST(Quality, MeasuresRecallAmongSuggestionsToEachPerson) {
   // Person 0 has 30 suggestions, the wanted ones at places 1, 20 and 21; person 1 has 2, of which one is wanted;
   // person 2 wants nothing.
   Dataset data = labelled(std::vector<std::int32_t>(34), 2);
@@ -123,7 +123,7 @@ TEST(Quality, RecallAmongSuggestionsToEachPerson) {
   }
   for (const std::size_t wanted : {0U, 19U, 20U, 31U}) data.labels[wanted] = 1;
   EXPECT_DOUBLE_EQ(*quality_of(scores, data).recall_at_20, (2.0 / 3 + 1) / 2);
-  // Two outputs say the same as their difference.
+  // Two outputs mean the same as their difference.
   std::vector<float> pairs;
   for (const float score : scores) pairs.insert(pairs.end(), {5 - score, 5});
   EXPECT_DOUBLE_EQ(*quality_of(pairs, data).recall_at_20, (2.0 / 3 + 1) / 2);
@@ -131,7 +131,7 @@ TEST(Quality, RecallAmongSuggestionsToEachPerson) {
   EXPECT_LT(*quality_of(std::vector<float>(34), data).recall_at_20, 0.6);
 }
 
-TEST(Quality, NumbersAreJudgedByTheirDistance) {
+TEST(Quality, JudgesNumbersByTheirDistance) {
   Dataset data = labelled({0, 0}, 0);
   data.labels.clear();
   data.targets = {1, 5};
@@ -142,7 +142,7 @@ TEST(Quality, NumbersAreJudgedByTheirDistance) {
   EXPECT_FALSE(quality.accuracy || quality.f1 || quality.recall_at_20 || quality.auc || quality.majority_accuracy);
 }
 
-TEST(Quality, FiguresThatWereNotMeasuredHaveNoName) {
+TEST(Quality, NamesNoFiguresThatWereNotMeasured) {
   using Figures = std::vector<std::pair<const char*, double>>;
   const auto names = [](const Figures& figures) {
     std::vector<std::string> all;
@@ -157,7 +157,7 @@ TEST(Quality, FiguresThatWereNotMeasuredHaveNoName) {
   EXPECT_DOUBLE_EQ(text.back().second, std::exp(2));
 }
 
-TEST(Quality, WithoutExamplesThereIsNothingToJudge) { EXPECT_EQ(quality_of({}, labelled({}, 3)).examples, 0U); }
+TEST(Quality, JudgesNothingWithoutExamples) { EXPECT_EQ(quality_of({}, labelled({}, 3)).examples, 0U); }
 
 }  // namespace
 }  // namespace noisefloor

@@ -74,7 +74,7 @@ Result<void> expect_tensors(const TensorFile& file, std::span<const WantedTensor
     const NamedTensor* tensor = file.find(one.name);
     if (tensor == nullptr) {
       if (one.may_lack) continue;
-      return input_data_error(fmt::format("the file of weights has no tensor {}, which the model has", one.name));
+      return input_data_error(fmt::format("the file of weights has no tensor {}, which the model needs", one.name));
     }
     if (tensor->shape != one.shape) {
       return input_data_error(fmt::format("tensor {} of the file of weights is {}; the model's is {}", one.name,
@@ -86,7 +86,7 @@ Result<void> expect_tensors(const TensorFile& file, std::span<const WantedTensor
         std::any_of(wanted.begin(), wanted.end(), [&](const WantedTensor& one) { return one.name == tensor.name; });
     if (!known) {
       return input_data_error(
-          fmt::format("the file of weights has a tensor {}, which the model has not", shown(tensor.name)));
+          fmt::format("the file of weights has a tensor {}, which the model does not have", shown(tensor.name)));
     }
   }
   return success();
@@ -128,9 +128,9 @@ Result<TensorFile> parse_safetensors(std::string_view bytes) {
   std::size_t covered = 0;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") {
-      if (!entry.is_object()) return bad("its metadata are not texts by name");
+      if (!entry.is_object()) return bad("its metadata are not named texts");
       for (const auto& [key, text] : entry.items()) {
-        if (!text.is_string()) return bad("its metadata are not texts by name");
+        if (!text.is_string()) return bad("its metadata are not named texts");
         file.metadata[key] = text.get<std::string>();
       }
       continue;

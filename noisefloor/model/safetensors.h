@@ -1,7 +1,7 @@
 // Weights as a safetensors file: named tensors of 32-bit floats, and texts about them.
 //
-// Guarantee:     what is written is read back bit for bit. A file that is damaged, of another type, or whose header lies about
-//                its sizes is refused; nothing is allocated beyond the file's own size.
+// Guarantee:     reading returns what was written, bit for bit. A file that is damaged, of another type, or whose
+//                header lies about its sizes is refused; nothing is allocated beyond the file's own size.
 // Format:        8 bytes length of the header (little-endian), the header as JSON, the numbers.
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -44,7 +44,7 @@ struct WantedTensor {
 // Requires: different names, and as many values as the shape says (checked).
 [[nodiscard]] std::string to_safetensors(const TensorFile& file);
 
-// kInputData if it is not such a file.
+// kInputData if the bytes are not such a file.
 [[nodiscard]] Result<TensorFile> parse_safetensors(std::string_view bytes);
 
 }  // namespace noisefloor

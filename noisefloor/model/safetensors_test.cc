@@ -30,7 +30,7 @@ std::string with_header(const std::string& header, const std::string& numbers = 
   return bytes + header + numbers;
 }
 
-TEST(Safetensors, RoundTrip) {
+TEST(Safetensors, RoundTrips) {
   const TensorFile file = sample();
   const TensorFile read = parse_safetensors(to_safetensors(file)).value();
   EXPECT_EQ(read.tensors, file.tensors);
@@ -40,7 +40,7 @@ TEST(Safetensors, RoundTrip) {
   EXPECT_TRUE(std::signbit(read.find("0.weight")->values[3]));
 }
 
-// As the format's own documentation lays it out.
+// A file that is laid out as in the format's own documentation.
 TEST(Safetensors, ReadsTheFormat) {
   const std::string numbers("\0\0\x80\x3f\0\0\0\x40", 8);  // 1, 2
   const TensorFile read =
@@ -48,7 +48,7 @@ TEST(Safetensors, ReadsTheFormat) {
   EXPECT_EQ(read.tensors[0].values, (std::vector<float>{1, 2}));
 }
 
-TEST(Safetensors, EveryTruncationAndWrongHeaderIsRefused) {
+TEST(Safetensors, RefusesEveryTruncationAndWrongHeader) {
   const std::string good = to_safetensors(sample());
   for (std::size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(parse_safetensors(good.substr(0, size))) << size;
   EXPECT_FALSE(parse_safetensors(good + "x"));

@@ -19,7 +19,7 @@ constexpr double kPi = std::numbers::pi;
 // A function of space, wrapped around a side · side torus, and its spectrum, which is real for the even functions here.
 template <class Function>
 std::vector<float> spectrum_of(std::size_t side, Function function) {
-  // Directly: done once.
+  // The spectrum is computed directly: this is done once.
   const auto n = static_cast<double>(side);
   const int reach = static_cast<int>(side);
   std::vector<float> spectrum(side * side);
@@ -60,7 +60,7 @@ struct Envelope {
   }
 };
 
-// A wave under an envelope, less as much of the envelope as makes its mean 0.
+// A wave under an envelope, minus enough of the envelope to make its mean 0.
 std::vector<float> wavelet(std::size_t side, int scale, double angle) {
   const double size = std::pow(2.0, scale);
   const Envelope envelope{0.8 * size, 4.0 / kAngles, angle};
@@ -115,7 +115,7 @@ Scattering::Scattering(std::size_t height, std::size_t width, std::size_t side)
 
 void Scattering::fourier(Plane& plane, std::size_t side, bool inverse) const {
   const auto line = [&](Complex* first, std::size_t stride) {
-    // Bit reversal, then butterflies.
+    // First bit reversal, then butterflies.
     for (std::size_t i = 1, j = 0; i < side; ++i) {
       std::size_t bit = side >> 1U;
       for (; (j & bit) != 0; bit >>= 1U) j ^= bit;
@@ -143,7 +143,7 @@ void Scattering::fourier(Plane& plane, std::size_t side, bool inverse) const {
 
 Scattering::Plane Scattering::filtered(const Plane& spectrum, const std::vector<float>& filter, std::size_t side,
                                        std::size_t step) const {
-  // Every step-th position in space: frequencies fold onto each other.
+  // Taking every step-th position in space folds frequencies onto each other.
   const std::size_t small = side / step;
   NF_CHECK(small > 0, "a plane larger than the step");
   Plane folded(small * small);
@@ -163,7 +163,8 @@ void Scattering::pool(const Plane& spectrum, std::size_t side, std::span<float> 
   const std::size_t step = 4 * side / side_;
   const Plane small = filtered(spectrum, side == side_ ? low_pass_ : low_pass_half_, side, step);
   const std::size_t low = side_ / 4;
-  // The image begins at `margin`; positions at multiples of 4 that are nearest to the centres of its 4 x 4 cells.
+  // The image begins at `margin`; takes the positions at multiples of 4 that are nearest to the centres of its 4 x 4
+  // cells.
   const std::size_t top = ((side_ - height_) / 2 + 2) / 4;
   const std::size_t left = ((side_ - width_) / 2 + 2) / 4;
   for (std::size_t y = 0; y < out_height(); ++y) {

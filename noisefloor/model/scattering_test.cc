@@ -1,4 +1,4 @@
-// Against the definition: convolutions written out, in double precision.
+// Compares with the definition: convolutions written out, in double precision.
 #include "noisefloor/model/scattering.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ double gaussian(double y, double x, double sigma, double slant, double angle) {
          std::exp(-(along * along + slant * slant * across * across) / (2 * sigma * sigma));
 }
 
-// On the torus: sums over all ways around it that matter.
+// A convolution on the torus: sums over all ways around it that matter.
 Plane convolved(const Plane& in, const std::function<std::complex<double>(double, double)>& filter) {
   const int side = static_cast<int>(kSide);
   std::vector<std::complex<double>> wrapped(kSide * kSide);
@@ -101,7 +101,7 @@ void expect_channel(const std::vector<float>& out, std::size_t channel, const Pl
   }
 }
 
-TEST(Scattering, IsWhatItsDefinitionSays) {
+TEST(Scattering, FollowsItsDefinition) {
   const std::vector<float> out = features(image());
   const Plane plane = padded(image());
   expect_channel(out, 0, plane, 1e-5);
@@ -109,18 +109,18 @@ TEST(Scattering, IsWhatItsDefinitionSays) {
     const double theta = kPi * static_cast<double>(angle) / 8;
     const Plane fine = wavelet_modulus(plane, 0, theta);
     expect_channel(out, 1 + angle, fine, 1e-5);
-    // At half the resolution: frequencies above it fold over, a little.
+    // At half the resolution, frequencies above it fold over a little.
     expect_channel(out, 9 + angle, wavelet_modulus(plane, 1, theta), 2e-3);
     expect_channel(out, 17 + angle * 8 + 5, wavelet_modulus(fine, 1, kPi * 5 / 8), 2e-3);
   }
 }
 
-TEST(Scattering, AFlatImageHasNoWaves) {
+TEST(Scattering, FindsNoWavesInAFlatImage) {
   const std::vector<float> out = features(std::vector<float>(kSize * kSize, 0.7F));
   for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(out[i], i < kOut * kOut ? 0.7 : 0.0, 1e-5);
 }
 
-TEST(Scattering, OfADatasetOnAnyNumberOfThreads) {
+TEST(Scattering, TransformsADatasetOnAnyNumberOfThreads) {
   Dataset data;
   data.rows = 5;
   data.shape = {2, kSize, kSize};
@@ -138,7 +138,7 @@ TEST(Scattering, OfADatasetOnAnyNumberOfThreads) {
   for (std::size_t i = 0; i < alone.size(); ++i) ASSERT_EQ(one.features[alone.size() + i], alone[i]);
 }
 
-TEST(Scattering, OtherShapesAreRefused) {
+TEST(Scattering, RefusesOtherShapes) {
   testing::expect_invalid(Scattering::create(30, 28).error(), "30 x 28");
   testing::expect_invalid(Scattering::create(4, 28).error(), "4 x 28");
   testing::expect_invalid(Scattering::create(128, 28).error(), "128 x 28");

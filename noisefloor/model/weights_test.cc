@@ -46,7 +46,7 @@ TEST(Weights, RoundTripThroughNames) {
   EXPECT_EQ(take_weights(network(), file).value(), weights);
 }
 
-TEST(Weights, OfAnotherModelAreRefused) {
+TEST(Weights, AreRefusedIfTheyBelongToAnotherModel) {
   ReplayRandom random = ReplayRandom::create(1).value();
   const TensorFile good{name_weights(network(), initial_weights(network(), random)), {}};
   const auto refused = [&](const TensorFile& file) { return take_weights(network(), file).error().message; };
