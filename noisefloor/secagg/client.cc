@@ -196,7 +196,7 @@ Client::Answer Client::mask_input(Bytes body) {
     std::copy(second.begin(), second.end(), neighbour.own_mask_share.emplace().bytes().begin());
     const auto agreed = mask_keys_->agree(neighbour.keys.mask_key);
     if (!agreed.has_value()) return AbortReason::kBadKey;
-    // The one with the lower place adds, the other subtracts.
+    // The client with the lower place adds, the other subtracts.
     masks.push_back({pair_seed(agreed.value(), context_, number_, other), neighbours_[i] < place_});
   }
   apply_masks(masks, input_->lanes(), input_->lane_bytes());

@@ -3,7 +3,7 @@
 //   join → advertisement() ─► server ─► receive(roster) ─► shares ─► server ─► receive(delivery) ─► masked input ─► …
 //
 // Guarantee:     whatever the server sends, it learns no more about this client's input than the sum of at least
-//                `minimum_cohort` inputs, among them all honest ones of the client's group, but with the probability
+//                `minimum_cohort` inputs, among them all honest ones of the client's group, except with the probability
 //                that the policy accepts (parameters.h); given that no more clients are corrupt than the policy says.
 //                With a curious server this holds if the server follows the protocol, with a lying one in any case
 //                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds. Secrets are wiped
@@ -33,9 +33,9 @@
 
 namespace noisefloor::secagg {
 
-// What a client insists on, whatever it is told.
+// The conditions that a client insists on, whatever it is told.
 struct Policy {
-  ThreatModel threat = ThreatModel::kLyingServer;  // at least
+  ThreatModel threat = ThreatModel::kLyingServer;  // the weakest that it accepts
   double corrupt = 0.1;                            // share of the clients that may be corrupt
   double drop = 0.2;
   double security_bits = 40;
@@ -65,7 +65,7 @@ class Client {
  private:
   struct Neighbour {
     Advertisement keys;
-    Secret32 agreed;  // by the channel keys
+    Secret32 agreed;  // from the channel keys
     std::optional<ShareBytes> mask_key_share;
     std::optional<ShareBytes> own_mask_share;
   };
@@ -81,7 +81,7 @@ class Client {
   [[nodiscard]] Answer hear_survivors(Bytes body);
   [[nodiscard]] Answer hear_confirmations(Bytes body);
   [[nodiscard]] Answer unmask() const;
-  // Those of the neighbours that are in `set`.
+  // How many neighbours are in `set`.
   [[nodiscard]] std::uint32_t neighbours_in(const ClientSet& set) const;
   [[nodiscard]] Error abort(AbortReason reason);
 
@@ -94,13 +94,13 @@ class Client {
 
   std::optional<AgreementKey> channel_keys_;
   std::optional<AgreementKey> mask_keys_;
-  Secret32 own_;      // the secret of the own mask
+  Secret32 own_;      // the secret of the client's own mask
   Secret32 channel_;  // shared with the server
   Advertisement advertised_{};
   Message advertisement_;
   std::optional<LaneVector> input_;
 
-  // By place in the roster.
+  // Indexed by place in the roster.
   Digest context_{};
   std::uint32_t roster_clients_ = 0;
   std::uint32_t place_ = 0;

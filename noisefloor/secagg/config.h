@@ -1,4 +1,4 @@
-// What everyone in a round must agree on, before anything else.
+// The configuration that everyone in a round must agree on, before anything else.
 //
 // Guarantee:     one text for one configuration; its digest is signed with every key and enters every mask, so that
 //                masks cancel only between those who hold the same one.
@@ -26,9 +26,9 @@ using Registry = std::vector<PublicKey>;
 
 struct RoundConfig {
   std::uint64_t round = 0;      // never the same twice
-  Digest model{};               // of what the clients were given to work on
+  Digest model{};               // digest of the model that the clients were given to work on
   Digest registry{};            // digest_of the registry
-  AgreementPublicKey server{};  // with which messages to and from the server are authenticated
+  AgreementPublicKey server{};  // the key that authenticates messages to and from the server
   ThreatModel threat = ThreatModel::kLyingServer;
   std::uint32_t clients = 0;  // in the registry
   std::uint32_t degree = 0;   // clients − 1: complete graph; an even number otherwise
@@ -40,7 +40,7 @@ struct RoundConfig {
   friend bool operator==(const RoundConfig&, const RoundConfig&) = default;
 };
 
-// Refuses a configuration that no round could run on.
+// Fails for a configuration that no round could run on.
 [[nodiscard]] Result<void> check_config(const RoundConfig& config);
 
 inline constexpr std::size_t kConfigBytes = 8 + 32 + 32 + 32 + 1 + 4 + 4 + 4 + 4 + 8 + 1;
@@ -49,7 +49,7 @@ inline constexpr std::size_t kConfigBytes = 8 + 32 + 32 + 32 + 1 + 4 + 4 + 4 + 4
 [[nodiscard]] std::optional<RoundConfig> parse_config(Bytes bytes);
 [[nodiscard]] Digest digest_of(const RoundConfig& config);
 
-// A roster of `clients` of them has this degree: less than the configuration's if there are fewer clients.
+// The degree of a roster of `clients` clients: less than the configuration's if there are too few of them.
 [[nodiscard]] std::uint32_t degree_among(const RoundConfig& config, std::uint32_t clients);
 
 }  // namespace noisefloor::secagg

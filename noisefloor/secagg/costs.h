@@ -1,5 +1,5 @@
-// What a round costs each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a machine
-// is.
+// The cost of a round for each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a
+// machine is.
 //
 // Guarantee:     bytes of messages are exact for the number of clients that take part; the server's work is for the
 //                expected number of dropouts, all of them after sharing their keys, which is when they cost most.
@@ -13,7 +13,7 @@
 
 namespace noisefloor::secagg {
 
-// What one core does in a second.
+// The speed of one core, per second.
 struct Rates {
   double mask_bytes = 15e9;
   double tagged_bytes = 6e9;
@@ -24,7 +24,7 @@ struct Rates {
 struct SideCost {
   double sent_bytes;
   double received_bytes;
-  double mask_bytes;  // of keystream, added to lanes
+  double mask_bytes;  // bytes of keystream, added to lanes
   double tagged_bytes;
   double agreements;
   double verifications;
@@ -33,7 +33,7 @@ struct SideCost {
 };
 
 struct RoundCost {
-  SideCost client;  // one that stays to the end
+  SideCost client;  // for a client that stays to the end
   SideCost server;
   double payload_bytes;  // a packed vector
   double plain_bytes;    // the same as 32-bit floating-point numbers

@@ -22,7 +22,7 @@ class Counting : public Network {
   double others = 0;
 };
 
-TEST(Costs, BytesAreThoseOfARound) {
+TEST(Costs, CountTheBytesOfARound) {
   for (const ThreatModel threat : {ThreatModel::kCuriousServer, ThreatModel::kLyingServer}) {
     const Assumptions assumptions{40, 0.05, 0, threat};
     const Topology topology = find_topology(assumptions).value();
@@ -41,7 +41,7 @@ TEST(Costs, BytesAreThoseOfARound) {
   }
 }
 
-TEST(Costs, AThousandClients) {
+TEST(Costs, AreSmallForAThousandClients) {
   const Assumptions assumptions{1000, 0.1, 0.2};
   const RoundCost cost = cost_of_round(assumptions, find_topology(assumptions).value(), 1U << 20, 16);
   EXPECT_LT(cost.client.sent_bytes, 1.02 * cost.payload_bytes);

@@ -18,8 +18,8 @@ namespace noisefloor::secagg {
 namespace {
 
 constexpr double kLog2Beta = -30;
-constexpr int kRoundings = 8;  // all of them too long: 2^-240
-// Above all roundings of a sensitivity's formula.
+constexpr int kRoundings = 8;  // the probability that all of them are too long is 2^-240
+// A factor larger than all roundings of a sensitivity's formula.
 constexpr double kMargin = 1 + 1e-12;
 
 double honest(const DistributedNoiseOptions& options) { return options.minimum_survivors - options.colluders; }
@@ -52,7 +52,7 @@ double log2_out_of_range(const DistributedNoiseOptions& options, double granular
     const double noise = options.law == NoiseLaw::kSkellam ? variance * (std::cosh(t) - 1) : variance * t * t / 2;
     return quadratic * t * t + noise - t * range;
   };
-  // Convex: the best t by narrowing. Where both are infinite, both are too large.
+  // The function is convex: find the best t by narrowing. Where both are infinite, both are too large.
   double low = 0;
   double high = 1 + 2 * range / (2 * quadratic + variance);
   for (int i = 0; i < 200; ++i) {
@@ -90,7 +90,7 @@ Result<DistributedNoise> DistributedNoise::create(const DistributedNoiseOptions&
   const auto fits = [&](double granularity) {
     return log2_out_of_range(options, granularity, dimension) <= options.log2_wrap;
   };
-  // From coarse to fine; where a step is as long as all vectors together, nothing would be left of them.
+  // Goes from coarse to fine; if a step is as long as all vectors together, nothing would be left of them.
   double coarse = options.clip.value() * options.clients;
   double fine = coarse * 0x1p-60;
   if (!fits(coarse)) {
@@ -101,7 +101,7 @@ Result<DistributedNoise> DistributedNoise::create(const DistributedNoiseOptions&
     const double middle = std::sqrt(coarse * fine);
     (fits(middle) ? coarse : fine) = middle;
   }
-  // Few digits, so that everyone comes to the same one.
+  // Keeps few digits, so that everyone gets the same one.
   int exponent = 0;
   const double mantissa = std::frexp(coarse, &exponent);
   const double granularity = std::ldexp(std::ceil(mantissa * 0x1p12), exponent - 12);
@@ -136,7 +136,7 @@ std::vector<double> DistributedNoise::prepare(std::span<const double> values) co
     if (!std::isfinite(value)) value = 0;
     squares += static_cast<long double>(value) * value;
   }
-  const auto length = static_cast<double>(std::sqrt(squares));  // infinite: nothing is left of it
+  const auto length = static_cast<double>(std::sqrt(squares));  // infinite: the vector becomes zeros
   const double clip = options_.clip.value();
   const double factor = (length > clip ? clip / length : 1) / granularity_;
   for (double& value : usable) value *= factor;

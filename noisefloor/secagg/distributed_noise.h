@@ -6,10 +6,10 @@
 //
 // Guarantee:     the sum of the vectors of n survivors, of whom k collude with whoever sees it and leave their noise
 //                out, is what statement(n) says: n − k shares of noise on integers that one client moves by at most l2
-//                and l1. Too few survivors: no statement, and nothing may be released. The bounds hold for the integers
-//                themselves, which are measured after rounding: no rounding of floating-point numbers can break them.
-//                Reducing modulo 2^bits costs no privacy. The sum leaves the modulus' range, and then the answer is
-//                wrong, with probability at most 2^log2_wrap.
+//                and l1. With too few survivors there is no statement, and nothing may be released. The bounds hold for
+//                the integers themselves, which are measured after rounding: no rounding of floating-point numbers can
+//                break them. Reducing modulo 2^bits costs no privacy. The sum leaves the modulus' range, and then the
+//                answer is wrong, with probability at most 2^log2_wrap.
 // Neighbours:    a client contributes its vector or zeros; it adds noise either way (add-remove of its data).
 // Implements:    Kairouz, Liu, Steinke 2021, "The Distributed Discrete Gaussian Mechanism for Federated Learning with
 //                Secure Aggregation"; Agarwal, Kairouz, Liu 2021, "The Skellam Mechanism for Differentially Private
@@ -45,8 +45,8 @@ struct DistributedNoiseOptions {
   NoiseLaw law = NoiseLaw::kSkellam;
   std::uint64_t dimension;
   ClipNorm clip;
-  // Standard deviation of the sum's noise over the clip norm, when as few as possible survive and all colluders leave
-  // theirs out.
+  // Standard deviation of the sum's noise over the clip norm, if as few clients as allowed survive and all colluders
+  // leave their noise out.
   NoiseMultiplier noise_multiplier;
   std::uint32_t clients;            // at most
   std::uint32_t minimum_survivors;  // fewer: nothing is released. Above colluders
@@ -57,25 +57,24 @@ struct DistributedNoiseOptions {
 
 class DistributedNoise {
  public:
-  // The finest γ with which the sum stays within the modulus. `seed` is public and the same for all; refused if `bits`
-  // are too few.
+  // Takes the finest γ with which the sum stays within the modulus. `seed` is public and the same for all. Fails if
+  // `bits` are too few.
   [[nodiscard]] static Result<DistributedNoise> create(const DistributedNoiseOptions& options, const Digest& seed);
 
   [[nodiscard]] unsigned bits() const { return options_.bits; }
-  // That of the encoded vectors: a power of two.
+  // The dimension of the encoded vectors: a power of two.
   [[nodiscard]] std::uint64_t dimension() const { return rotation_.padded(); }
   [[nodiscard]] double granularity() const { return granularity_; }
   // How far one client moves the sum of integers.
   [[nodiscard]] double l2_sensitivity() const { return l2_; }
   [[nodiscard]] double l1_sensitivity() const { return l1_; }
 
-  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). Values that are
-  // no number count as 0.
+  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). NaN counts as 0.
   [[nodiscard]] LaneVector encode(BitStream& stream, std::span<const double> values) const;
   // Requires a vector of bits() and dimension() (checked).
   [[nodiscard]] std::vector<double> decode(const LaneVector& sum) const;
 
-  // What was done when the vectors of this many clients were added.
+  // The statement for a sum of the vectors of this many clients.
   [[nodiscard]] Result<DpStatement> statement(std::uint32_t survivors) const;
 
  private:

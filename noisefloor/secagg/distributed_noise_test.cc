@@ -41,7 +41,7 @@ std::vector<double> some_values(double length) {
   return values;
 }
 
-TEST(DistributedNoise, TheSumIsThatOfTheVectorsWithTheNoisePlanned) {
+TEST(DistributedNoise, SumsTheVectorsWithThePlannedNoise) {
   for (const NoiseLaw law : {NoiseLaw::kSkellam, NoiseLaw::kDiscreteGaussian}) {
     ReplayRandom stream = ReplayRandom::create(1).value();
     const DistributedNoise code = DistributedNoise::create(options(law), blake2b("round 1")).value();
@@ -54,20 +54,20 @@ TEST(DistributedNoise, TheSumIsThatOfTheVectorsWithTheNoisePlanned) {
       ASSERT_EQ(sum.size(), 300U);
       for (std::size_t i = 0; i < sum.size(); ++i) squares += std::pow(sum[i] - 16 * values[i], 2);
     }
-    // σ = 1 · 2 with 14 shares; here are 16. α = 1e-6: 5 standard deviations of a mean of 12,000 squares; no noise
-    // would be 0, that of one share 1/16.
+    // σ = 1 · 2 with 14 shares; here there are 16. α = 1e-6: 5 standard deviations of a mean of 12,000 squares; without
+    // noise it would be 0, and with one share 1/16.
     const double expected = 4 * 16.0 / 14;
     EXPECT_NEAR(squares / (rounds * 300), expected, expected * 5 * std::sqrt(2.0 / (rounds * 300)));
   }
 }
 
-TEST(DistributedNoise, VectorsAreClipped) {
+TEST(DistributedNoise, ClipsVectors) {
   ReplayRandom stream = ReplayRandom::create(2).value();
   const DistributedNoise code = DistributedNoise::create(options(NoiseLaw::kSkellam, 0.01), blake2b("x")).value();
   const std::vector<double> sum = code.decode(sum_of(code, stream, some_values(1000), 20));
   const std::vector<double> clipped = some_values(2);
   for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], 20 * clipped[i], 0.3);
-  // What is no number counts as nothing, and large ones do not overflow.
+  // NaN counts as 0, and large values do not overflow.
   std::vector<double> odd(300, std::nan(""));
   for (const double value : code.decode(sum_of(code, stream, odd, 20))) EXPECT_NEAR(value, 0, 0.3);
   odd.assign(300, std::numeric_limits<double>::infinity());
@@ -77,8 +77,8 @@ TEST(DistributedNoise, VectorsAreClipped) {
     EXPECT_NEAR(value, 20 * 2 / std::sqrt(300), 0.3);
 }
 
-// With little noise the integers themselves are seen: they keep the bounds that the event states.
-TEST(DistributedNoise, IntegersKeepTheirBounds) {
+// With little noise the integers themselves are visible: they keep the bounds that the event states.
+TEST(DistributedNoise, KeepsTheBoundsOfIntegers) {
   ReplayRandom stream = ReplayRandom::create(3).value();
   for (const unsigned bits : {14U, 16U, 20U}) {
     DistributedNoiseOptions some = options(NoiseLaw::kDiscreteGaussian, 1e-3);
@@ -105,7 +105,7 @@ TEST(DistributedNoise, IntegersKeepTheirBounds) {
   }
 }
 
-TEST(DistributedNoise, StatementsAreForSurvivorsMinusColluders) {
+TEST(DistributedNoise, StatesTheNoiseOfSurvivorsMinusColluders) {
   const DistributedNoise skellam = DistributedNoise::create(options(NoiseLaw::kSkellam), blake2b("x")).value();
   const DpStatement all = skellam.statement(20).value();
   EXPECT_EQ(all.adjacency, Adjacency::kAddRemove);
@@ -145,7 +145,7 @@ TEST(DistributedNoise, CostsLittleMoreThanAGaussian) {
 }
 
 // 16 bits do for a thousand clients and a million coordinates.
-TEST(DistributedNoise, SixteenBitsSuffice) {
+TEST(DistributedNoise, NeedsOnlySixteenBits) {
   const DistributedNoiseOptions large{.law = NoiseLaw::kSkellam,
                                       .dimension = 1U << 20,
                                       .clip = ClipNorm::of(1),
@@ -159,7 +159,7 @@ TEST(DistributedNoise, SixteenBitsSuffice) {
   EXPECT_LT(code.l2_sensitivity() * code.granularity(), 1.03);
 }
 
-TEST(DistributedNoise, BadOptionsAreRefused) {
+TEST(DistributedNoise, RefusesBadOptions) {
   const auto refused = [&](auto change) {
     DistributedNoiseOptions bad = options(NoiseLaw::kSkellam);
     change(bad);

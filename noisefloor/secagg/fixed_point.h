@@ -2,7 +2,7 @@
 //
 // Guarantee:     no sum of at most `clients` encoded vectors leaves [−2^(bits−1), 2^(bits−1)): the modulus never shows.
 //                Rounding is unbiased (to 2^-53 of a step), so that a decoded sum is off by less than one step for each
-//                client, and by nothing on average. Values that are no number count as 0, infinities as the bound: no
+//                client, and by nothing on average. NaN counts as 0, infinities as the bound: no
 //                error depends on data.
 // Weighted:      a client with weight w contributes w·x and w, both exactly as far; the weights' sum comes with the
 //                sum.
@@ -22,7 +22,7 @@ namespace noisefloor::secagg {
 struct FixedPointOptions {
   std::uint64_t dimension;
   double bound;  // coordinates are clipped to ± this
-  double step;   // and rounded to multiples of this
+  double step;   // coordinates are then rounded to multiples of this
   std::uint32_t clients;
   std::uint32_t max_weight = 0;  // 0: not weighted
 };
@@ -33,7 +33,7 @@ class FixedPoint {
 
   // The modulus is 2^bits: the smallest that holds every sum.
   [[nodiscard]] unsigned bits() const { return bits_; }
-  // That of the encoded vectors: one more for the weight.
+  // The dimension of the encoded vectors: one more for the weight.
   [[nodiscard]] std::uint64_t dimension() const { return options_.dimension + (is_weighted() ? 1 : 0); }
 
   // Requires values.size() == options.dimension (checked). The weight is clipped to max_weight, and ignored if there is

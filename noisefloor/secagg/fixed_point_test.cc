@@ -20,7 +20,7 @@ LaneVector sum_of(const FixedPoint& code, const std::vector<LaneVector>& parts) 
   return sum;
 }
 
-TEST(FixedPoint, SumsAreWithinAStepForEachClient) {
+TEST(FixedPoint, SumsToWithinAStepForEachClient) {
   ReplayRandom stream = ReplayRandom::create(1).value();
   const FixedPoint code = FixedPoint::create({.dimension = 50, .bound = 2, .step = 1e-4, .clients = 20}).value();
   EXPECT_EQ(code.dimension(), 50U);
@@ -39,7 +39,7 @@ TEST(FixedPoint, SumsAreWithinAStepForEachClient) {
 }
 
 // The largest and the smallest sum there can be, for many shapes: the modulus never shows, and one bit fewer would.
-TEST(FixedPoint, TheRangeHoldsEverySum) {
+TEST(FixedPoint, HasARangeThatHoldsEverySum) {
   ReplayRandom stream = ReplayRandom::create(2).value();
   for (const std::uint32_t clients : {1U, 2U, 3U, 10U, 63U, 64U, 65U}) {
     for (const double step : {1.0, 0.5, 0.3, 1e-3}) {
@@ -61,7 +61,7 @@ TEST(FixedPoint, TheRangeHoldsEverySum) {
   }
 }
 
-TEST(FixedPoint, WeightedMeans) {
+TEST(FixedPoint, ComputesWeightedMeans) {
   ReplayRandom stream = ReplayRandom::create(3).value();
   const FixedPoint code =
       FixedPoint::create({.dimension = 1, .bound = 10, .step = 1e-6, .clients = 3, .max_weight = 100}).value();
@@ -74,7 +74,7 @@ TEST(FixedPoint, WeightedMeans) {
   EXPECT_NEAR(sum.values[0] / static_cast<double>(sum.weight), (10 + 60 - 240) / 100.0, 1e-6);
 }
 
-TEST(FixedPoint, NanCountsAsZero) {
+TEST(FixedPoint, CountsNanAsZero) {
   ReplayRandom stream = ReplayRandom::create(4).value();
   const FixedPoint code = FixedPoint::create({.dimension = 2, .bound = 1, .step = 0.25, .clients = 4}).value();
   const LaneVector vector = code.encode(stream, std::vector<double>{std::nan(""), -0.0});
@@ -83,7 +83,7 @@ TEST(FixedPoint, NanCountsAsZero) {
 }
 
 // α = 1e-6; detects a rounding that favours one side by 1 %. The mutant rounds to nearest.
-TEST(FixedPoint, RoundingIsUnbiased) {
+TEST(FixedPoint, RoundsWithoutBias) {
   ReplayRandom stream = ReplayRandom::create(5).value();
   for (const double value : {0.25, -0.25, 3.9, -7.01, 0.5}) {
     std::uint64_t up = 0;
@@ -102,7 +102,7 @@ TEST(FixedPoint, RoundingIsUnbiased) {
   EXPECT_EQ(round_at_random(stream, 5), 5);
 }
 
-TEST(FixedPoint, BadOptionsAreRefused) {
+TEST(FixedPoint, RefusesBadOptions) {
   const FixedPointOptions good{.dimension = 1, .bound = 1, .step = 0.1, .clients = 2};
   EXPECT_TRUE(FixedPoint::create(good).has_value());
   const auto refused = [&](auto change) {

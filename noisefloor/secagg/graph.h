@@ -1,5 +1,5 @@
-// Who is whose neighbour: the permuted Harary graph of parameters.h, from a public seed that clients and server both
-// compute.
+// The neighbours of each client: the permuted Harary graph of parameters.h, from a public seed that clients and server
+// both compute.
 //
 // Guarantee:     neighbours are mutual; everyone has `degree` of them, or all others if there are no more than that.
 //                The order on the circle is uniform, up to 2^-30, if the seed is.
@@ -19,13 +19,13 @@ class Graph {
   Graph(std::uint32_t clients, std::uint32_t degree, const Digest& seed);
 
   [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(at_.size()); }
-  // In ascending order. Requires client < clients().
+  // The neighbours in ascending order. Requires client < clients().
   [[nodiscard]] std::vector<std::uint32_t> neighbours(std::uint32_t client) const;
 
  private:
   std::uint32_t degree_;
-  std::vector<std::uint32_t> at_;     // who stands at a place
-  std::vector<std::uint32_t> place_;  // where a client stands
+  std::vector<std::uint32_t> at_;     // the client at each place
+  std::vector<std::uint32_t> place_;  // the place of each client
 };
 
 }  // namespace noisefloor::secagg

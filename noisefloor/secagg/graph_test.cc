@@ -13,7 +13,7 @@ namespace {
 
 Digest seed_of(std::uint64_t number) { return blake2b({reinterpret_cast<const char*>(&number), sizeof number}); }
 
-TEST(Graph, NeighboursAreMutualDistinctAndAsManyAsAsked) {
+TEST(Graph, HasMutualDistinctNeighboursOfTheRightNumber) {
   for (const auto& [clients, degree] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{
            {2, 1}, {5, 4}, {5, 2}, {6, 4}, {100, 12}, {1000, 66}, {7, 6}, {7, 100}}) {
     const Graph graph(clients, degree, seed_of(clients));
@@ -32,14 +32,14 @@ TEST(Graph, NeighboursAreMutualDistinctAndAsManyAsAsked) {
 }
 
 // α = 1e-6; detects that any pair is favoured by 10 %. The mutant is a graph that is not permuted.
-TEST(Graph, EveryoneIsANeighbourEquallyOften) {
+TEST(Graph, MakesEveryoneANeighbourEquallyOften) {
   std::map<std::int64_t, std::uint64_t> counts;
   constexpr std::uint64_t graphs = 20000;
   for (std::uint64_t seed = 0; seed < graphs; ++seed) {
-    // One neighbour of client 0 a graph: independent draws.
+    // Takes one neighbour of client 0 from each graph: independent draws.
     ++counts[Graph(11, 2, seed_of(seed)).neighbours(0)[seed % 2]];
   }
-  // The lower and the higher of two random neighbours in turn: together uniform.
+  // The lower and the higher of two random neighbours are taken in turn: together they are uniform.
   EXPECT_GT(testing::chi_square_p_value(counts, graphs, 1, 10, [](std::int64_t) { return 0.1; }), testing::kAlpha);
   const std::map<std::int64_t, std::uint64_t> unpermuted = {{1, graphs / 2}, {10, graphs / 2}};
   EXPECT_LT(testing::chi_square_p_value(unpermuted, graphs, 1, 10, [](std::int64_t) { return 0.1; }), testing::kAlpha);

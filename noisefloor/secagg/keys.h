@@ -1,4 +1,4 @@
-// What is derived from what: every digest and key of the protocol, each with a label of its own.
+// Derives every digest and key of the protocol, each with a label of its own.
 //
 // Guarantee:     no two derivations share an input: labels differ, and parts of variable length carry their length.
 // Thread safety: pure functions.
@@ -15,15 +15,15 @@
 
 namespace noisefloor::secagg {
 
-// What this protocol and version hashes or signs under `label`.
+// The bytes that this protocol and version hashes or signs under `label`.
 [[nodiscard]] std::string labelled(std::string_view label, std::initializer_list<Bytes> parts);
 [[nodiscard]] Digest labelled_digest(std::string_view label, std::initializer_list<Bytes> parts);
 
-// What all who share a view of the round agree on: configuration and roster.
+// A digest of the configuration and the roster, on which all who share a view of the round agree.
 [[nodiscard]] Digest context_of(const Digest& config, Bytes roster);
 [[nodiscard]] Digest graph_seed(const Digest& context);
 
-// `agreed` is what two X25519 keys agree on; numbers are those of clients.
+// `agreed` is the secret on which two X25519 keys agree; numbers are those of clients.
 [[nodiscard]] Secret32 channel_key(const Secret32& agreed, const Digest& config);
 [[nodiscard]] Secret32 tag_key(const Secret32& channel, std::uint8_t message_type);
 [[nodiscard]] Secret32 share_key(const Secret32& agreed, const Digest& context, std::uint32_t from, std::uint32_t to);

@@ -24,7 +24,7 @@ inline constexpr unsigned kMaxBits = 64;
 
 class LaneVector {
  public:
-  // Zeros. Requires 1 ≤ bits ≤ kMaxBits and dimension ≤ kMaxDimension (checked).
+  // A vector of zeros. Requires 1 ≤ bits ≤ kMaxBits and dimension ≤ kMaxDimension (checked).
   LaneVector(std::uint64_t dimension, unsigned bits);
 
   [[nodiscard]] std::uint64_t dimension() const { return dimension_; }
@@ -34,7 +34,7 @@ class LaneVector {
   [[nodiscard]] std::uint64_t get(std::uint64_t i) const;
   // The representative in [−2^(bits−1), 2^(bits−1)).
   [[nodiscard]] std::int64_t get_signed(std::uint64_t i) const;
-  // Modulo 2^bits.
+  // Sets a coordinate modulo 2^bits.
   void set(std::uint64_t i, std::uint64_t value);
 
   // The lanes themselves, little-endian, for masks to be added.

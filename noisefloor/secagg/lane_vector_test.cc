@@ -19,7 +19,7 @@ std::vector<std::uint8_t> packed(const LaneVector& vector) {
   return bytes;
 }
 
-TEST(LaneVector, PackedAndAddedAtEverySize) {
+TEST(LaneVector, PacksAndAddsAtEverySize) {
   ReplayRandom stream = ReplayRandom::create(1).value();
   for (unsigned bits = 1; bits <= kMaxBits; ++bits) {
     for (const std::uint64_t dimension : {0U, 1U, 7U, 8U, 9U, 63U, 64U, 65U, 200U}) {
@@ -41,13 +41,13 @@ TEST(LaneVector, PackedAndAddedAtEverySize) {
 }
 
 // Written out by hand: 1, 2, 3, 4 in three bits each, lowest first: 001 | 010 | 011 | 100.
-TEST(LaneVector, BitsFollowEachOther) {
+TEST(LaneVector, PacksBitsOneAfterTheOther) {
   LaneVector vector(4, 3);
   for (std::uint64_t i = 0; i < 4; ++i) vector.set(i, i + 1);
   EXPECT_EQ(packed(vector), (std::vector<std::uint8_t>{0b11010001, 0b1000}));
 }
 
-TEST(LaneVector, Signs) {
+TEST(LaneVector, ReadsSignedValues) {
   LaneVector vector(4, 5);
   vector.set(0, static_cast<std::uint64_t>(-1));
   vector.set(1, 15);
@@ -59,7 +59,7 @@ TEST(LaneVector, Signs) {
   EXPECT_EQ(vector.get_signed(3), 0);
 }
 
-TEST(LaneVector, OnePackedForm) {
+TEST(LaneVector, HasOnePackedForm) {
   EXPECT_TRUE(is_packed(std::vector<std::uint8_t>{0xff, 0x0f}, 4, 3));
   EXPECT_FALSE(is_packed(std::vector<std::uint8_t>{0xff, 0x1f}, 4, 3));
   EXPECT_FALSE(is_packed(std::vector<std::uint8_t>{0xff}, 4, 3));

@@ -59,7 +59,7 @@ class Table {
     EXPECT_TRUE(server_->close().has_value());
   }
 
-  // Tells client i, with the right tag.
+  // Tells client i a lie, with the right tag.
   void tell_roster(std::uint32_t i, const Roster& lie) {
     last_ = client(i).receive(roster_message(i, to_bytes(lie), channel(i)));
   }
@@ -115,7 +115,7 @@ class Table {
   std::optional<Result<Message>> last_;
 };
 
-TEST(LyingServer, TheTruthIsAnswered) {
+TEST(LyingServer, GetsAnswersToTheTruth) {
   Table table;
   for (int stage = 0; stage < 4; ++stage) table.advance();
   for (std::uint32_t i = 0; i < kClients; ++i) EXPECT_TRUE(table.client(i).done());
@@ -124,7 +124,7 @@ TEST(LyingServer, TheTruthIsAnswered) {
 // --- The list: split survivors, both shares, swapped keys, lowered threshold, chosen neighbours, another model, an old
 // --- round, a roster with duplicates.
 
-TEST(LyingServer, SplitSurvivorList) {
+TEST(LyingServer, CannotSplitTheSurvivors) {
   Table table;
   table.advance();
   table.advance();
@@ -140,8 +140,8 @@ TEST(LyingServer, SplitSurvivorList) {
   table.expect_abort(0, AbortReason::kNotConfirmed);
 }
 
-// Without the consistency round nobody could tell: the reason why there is one.
-TEST(LyingServer, ACuriousServerIsTrustedNotToSplit) {
+// Without the consistency round nobody could tell: that is why there is one.
+TEST(LyingServer, CouldSplitTheSurvivorsUnderTheWeakerThreatModel) {
   Table table(ThreatModel::kCuriousServer, 2);
   table.advance();
   table.advance();
@@ -151,7 +151,7 @@ TEST(LyingServer, ACuriousServerIsTrustedNotToSplit) {
   }
 }
 
-TEST(LyingServer, BothSharesAsked) {
+TEST(LyingServer, CannotAskForBothShares) {
   for (const ThreatModel threat : {ThreatModel::kCuriousServer, ThreatModel::kLyingServer}) {
     Table table(threat);
     table.advance();
@@ -164,7 +164,7 @@ TEST(LyingServer, BothSharesAsked) {
   }
 }
 
-TEST(LyingServer, BothSharesAskedAfterTheAnswer) {
+TEST(LyingServer, CannotAskForBothSharesAfterTheAnswer) {
   Table table;
   for (int stage = 0; stage < 4; ++stage) table.advance();
   table.tell_survivors(0, table.all_but(5));
@@ -172,7 +172,7 @@ TEST(LyingServer, BothSharesAskedAfterTheAnswer) {
   EXPECT_EQ(*table.client(0).aborted(), AbortReason::kOtherStory);
 }
 
-TEST(LyingServer, KeySwapped) {
+TEST(LyingServer, CannotSwapAKey) {
   const AgreementKey servers_own{Secret32()};
   for (const bool mask_key : {false, true}) {
     Table table;
@@ -185,7 +185,7 @@ TEST(LyingServer, KeySwapped) {
   }
 }
 
-TEST(LyingServer, ThresholdLowered) {
+TEST(LyingServer, CannotLowerTheThreshold) {
   Table table;
   RoundConfig lie = table.config;
   lie.threshold = 3;  // 2t > 6 does not hold
@@ -195,7 +195,7 @@ TEST(LyingServer, ThresholdLowered) {
   EXPECT_EQ(table.join(table.config, 0).error(), error_of(AbortReason::kThresholdTooLow));
 }
 
-TEST(LyingServer, WeakerModelOrCohort) {
+TEST(LyingServer, CannotWeakenTheThreatModelOrTheCohort) {
   Table table;
   RoundConfig lie = table.config;
   lie.threat = ThreatModel::kCuriousServer;
@@ -211,27 +211,27 @@ TEST(LyingServer, WeakerModelOrCohort) {
   EXPECT_EQ(table.join(lie, 0).error(), error_of(AbortReason::kConfigurationRefused));
 }
 
-TEST(LyingServer, NeighboursChosen) {
-  // Shares of someone who is no neighbour, or meant for someone else, do not open.
+TEST(LyingServer, CannotChooseNeighbours) {
+  // Shares from a client that is not a neighbour, or meant for another client, do not open.
   Table table;
   table.advance();
   Delivery lie = table.delivery_for(0);
   lie.sealed[2] = table.delivery_for(1).sealed[2];
   table.tell_delivery(0, lie);
   table.expect_abort(0, AbortReason::kSharesUnreadable);
-  // One's own shares, sent back in another's name.
+  // The client's own shares, sent back in another's name.
   lie = table.delivery_for(2);
   lie.sealed[0] = table.delivery_for(0).sealed[1];
   table.tell_delivery(2, lie);
   table.expect_abort(2, AbortReason::kSharesUnreadable);
-  // More or fewer than the graph says.
+  // More or fewer shares than the graph says.
   lie = table.delivery_for(1);
   lie.sealed.push_back(lie.sealed[0]);
   table.tell_delivery(1, lie);
   table.expect_abort(1, AbortReason::kMalformed);
 }
 
-TEST(LyingServer, NeighboursChosenOnASparseGraph) {
+TEST(LyingServer, CannotChooseNeighboursOnASparseGraph) {
   Table table(ThreatModel::kCuriousServer, 3, 1, 40, 6);
   // The graph follows from the whole roster: with another one, the neighbours are others, and no shares of theirs open.
   Roster lie = table.roster();
@@ -246,12 +246,13 @@ TEST(LyingServer, NeighboursChosenOnASparseGraph) {
   table.expect_abort(0, AbortReason::kSharesUnreadable);
 }
 
-TEST(LyingServer, ModelDifferentPerClient) {
+TEST(LyingServer, CannotGiveClientsDifferentModels) {
   Table table;
   RoundConfig other = table.config;
   other.model[0] ^= 1;
   Client with_other = table.join(other, 0).value();
-  // The others see keys that were not signed for their model, and the odd one sees the same of theirs.
+  // The others see keys that were not signed for their model, and the client with the other model sees the same in
+  // theirs.
   Roster lie = table.roster();
   lie[0] = parse_advertisement(*parse_envelope(with_other.advertisement())).value();
   table.tell_roster(1, lie);
@@ -263,26 +264,26 @@ TEST(LyingServer, ModelDifferentPerClient) {
   EXPECT_FALSE(equal_in_constant_time(pair_seed(agreed, here, 0, 1).bytes(), pair_seed(agreed, there, 0, 1).bytes()));
 }
 
-TEST(LyingServer, ReplayOfAnOldRound) {
+TEST(LyingServer, CannotReplayAnOldRound) {
   Table old(ThreatModel::kLyingServer, 4, 1);
   Table table(ThreatModel::kLyingServer, 4, 2);
   // The message as it was sent is turned away, because its tag was made with other keys.
   EXPECT_EQ(table.client(0).receive(old.honest(0)).error(), error_of(AbortReason::kNotAuthentic));
   EXPECT_FALSE(table.client(0).aborted().has_value());
-  // Tagged anew: the client's own keys are not these.
+  // With new tags, the client still finds that its own keys are not these.
   table.tell_roster(0, old.roster());
   table.expect_abort(0, AbortReason::kOwnKeysChanged);
-  // Old keys of someone else.
+  // Old keys of another client.
   Roster lie = table.roster();
   lie[4] = old.roster()[4];
   table.tell_roster(1, lie);
   table.expect_abort(1, AbortReason::kBadSignature);
-  // The whole round again.
+  // The whole round is replayed.
   table.policy.last_round = 2;
   EXPECT_EQ(table.join(table.config, 0).error(), error_of(AbortReason::kOldRound));
 }
 
-TEST(LyingServer, RosterWithDuplicates) {
+TEST(LyingServer, CannotSendARosterWithDuplicates) {
   const auto expect = [](const Roster& lie, AbortReason reason) {
     Table table;
     table.tell_roster(0, lie);
@@ -311,7 +312,7 @@ TEST(LyingServer, RosterWithDuplicates) {
 
 // --- More of the same kind -------------------------------------------------------------------------------------------
 
-TEST(LyingServer, SmallCohorts) {
+TEST(LyingServer, CannotShrinkTheCohort) {
   {
     Table table;
     Roster lie = table.roster();
@@ -359,7 +360,7 @@ TEST(LyingServer, SmallCohorts) {
   }
 }
 
-TEST(LyingServer, ASurvivorWhoWasNotThere) {
+TEST(LyingServer, CannotAddASurvivor) {
   Table table;
   table.advance();
   Delivery delivery = table.delivery_for(0);
@@ -371,24 +372,24 @@ TEST(LyingServer, ASurvivorWhoWasNotThere) {
   table.expect_abort(0, AbortReason::kNewSurvivor);
 }
 
-TEST(LyingServer, ForgedConfirmations) {
+TEST(LyingServer, CannotForgeConfirmations) {
   Table table;
   table.advance();
   table.advance();
   for (std::uint32_t i = 0; i < kClients; ++i) table.tell_survivors(i, table.everyone());
-  // Signatures of no one, and one true signature in everyone's name.
+  // Made-up signatures, and one true signature in everyone's name.
   const Signature true_one = parse_confirmation(parse_envelope(table.last().value())->body).value();
   std::vector<Confirmation> lie;
   for (std::uint32_t i = 1; i < kClients; ++i) lie.push_back({i, true_one});
   table.tell_confirmations(0, lie);
   table.expect_abort(0, AbortReason::kNotConfirmed);
-  // Twice the same, out of order, or one's own.
+  // The same one twice, out of order, or the client's own.
   lie.back() = lie[0];
   table.tell_confirmations(1, lie);
   table.expect_abort(1, AbortReason::kMalformed);
 }
 
-TEST(LyingServer, MessagesOutOfOrder) {
+TEST(LyingServer, CannotSendMessagesOutOfOrder) {
   Table table;
   table.tell_survivors(0, table.everyone());
   table.expect_abort(0, AbortReason::kNotDue);
@@ -396,7 +397,7 @@ TEST(LyingServer, MessagesOutOfOrder) {
   table.expect_abort(1, AbortReason::kNotDue);
 }
 
-TEST(LyingServer, WithoutInputThereIsNoMaskedInput) {
+TEST(LyingServer, GetsNoMaskedInputWithoutInput) {
   Table table(ThreatModel::kLyingServer, 4, 1, kClients, kClients - 1, false);
   EXPECT_FALSE(table.client(0).set_input(LaneVector(5, 16)).has_value());
   EXPECT_FALSE(table.client(0).set_input(LaneVector(4, 17)).has_value());
@@ -405,7 +406,7 @@ TEST(LyingServer, WithoutInputThereIsNoMaskedInput) {
   table.expect_abort(0, AbortReason::kNoInput);
 }
 
-TEST(LyingServer, MessagesThatAreNotAuthenticAreTurnedAway) {
+TEST(LyingServer, IsTurnedAwayWithoutAuthenticMessages) {
   Table table;
   Message message = table.honest(0);
   for (std::size_t at = 0; at < message.size(); at += 7) {

@@ -1,6 +1,6 @@
 // Every message of the protocol, as bytes and back. The format is docs/formats/secagg.md.
 //
-// Guarantee:     one text for one message: what is parsed and written again gives the same bytes. What is read is
+// Guarantee:     one text for one message: parsing and writing again gives the same bytes. The size of what is read is
 //                bounded by the configuration and the roster, never by the message: no length in it is believed.
 // Thread safety: pure functions.
 #pragma once
@@ -21,13 +21,13 @@ using Message = std::vector<std::uint8_t>;
 enum class MessageType : std::uint8_t {
   kInvitation = 0,     // server → client: the configuration
   kAdvertisement = 1,  // client → server: two public keys, signed
-  kRoster = 2,         // server → client: everyone's
+  kRoster = 2,         // server → client: everyone's keys
   kShares = 3,         // client → server: sealed shares, one for each neighbour
-  kDelivery = 4,       // server → client: who sent shares, and those of the neighbours
+  kDelivery = 4,       // server → client: who sent shares, and the shares of the neighbours
   kMaskedInput = 5,    // client → server
-  kSurvivors = 6,      // server → client: whose input arrived
-  kConfirmation = 7,   // client → server: a signature of that (lying server only)
-  kConfirmations = 8,  // server → client: those of the neighbours (lying server only)
+  kSurvivors = 6,      // server → client: the clients whose input arrived
+  kConfirmation = 7,   // client → server: a signature of the survivors (lying server only)
+  kConfirmations = 8,  // server → client: the signatures of the neighbours (lying server only)
   kUnmasking = 9,      // client → server: one share for each neighbour
 };
 
@@ -59,9 +59,9 @@ class ClientSet {
 
 struct Envelope {
   MessageType type;
-  std::uint32_t client;  // who sent it, or to whom it is sent
+  std::uint32_t client;  // the sender, or the recipient
   Bytes body;
-  Bytes tagged;  // what the tag authenticates
+  Bytes tagged;  // the bytes that the tag authenticates
   Bytes tag;     // empty if there is none
 };
 inline constexpr std::size_t kHeaderBytes = 8;
@@ -78,7 +78,7 @@ struct Advertisement {
   std::uint32_t client;
   AgreementPublicKey channel_key;
   AgreementPublicKey mask_key;
-  Signature signature;  // of signed_keys
+  Signature signature;  // signature of signed_keys
   friend bool operator==(const Advertisement&, const Advertisement&) = default;
 };
 inline constexpr std::size_t kAdvertisementBytes = 4 + 32 + 32 + 64;
@@ -101,7 +101,7 @@ using SealedShares = std::array<std::uint8_t, kSealedBytes>;
 [[nodiscard]] std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t neighbours);
 
 struct Delivery {
-  ClientSet sharing;                 // those who sent shares
+  ClientSet sharing;                 // the clients that sent shares
   std::vector<SealedShares> sealed;  // from each neighbour among them, in order
 };
 [[nodiscard]] Message delivery_message(std::uint32_t to, const Delivery& delivery, const Secret32& channel);
@@ -119,13 +119,13 @@ struct MaskedInput {
 [[nodiscard]] Message survivors_message(std::uint32_t to, const ClientSet& survivors, const Secret32& channel);
 // The body is a ClientSet.
 
-// What a client signs: who sent shares, and who survived.
+// The text that a client signs: who sent shares, and who survived.
 [[nodiscard]] std::string signed_survivors(const Digest& context, const ClientSet& sharing, const ClientSet& survivors);
 [[nodiscard]] Message confirmation_message(std::uint32_t from, const Signature& signature, const Secret32& channel);
 [[nodiscard]] std::optional<Signature> parse_confirmation(Bytes body);
 
 struct Confirmation {
-  std::uint32_t place;  // in the roster
+  std::uint32_t place;  // place in the roster
   Signature signature;
 };
 [[nodiscard]] Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>& confirmations,

@@ -21,7 +21,7 @@ RoundConfig some_config() {
   return config;
 }
 
-TEST(Messages, ConfigurationsRoundTrip) {
+TEST(Messages, RoundTripConfigurations) {
   const RoundConfig config = some_config();
   EXPECT_EQ(to_bytes(config).size(), kConfigBytes);
   EXPECT_EQ(parse_config(to_bytes(config)).value(), config);
@@ -34,7 +34,7 @@ TEST(Messages, ConfigurationsRoundTrip) {
   EXPECT_FALSE(parse_config(bytes).has_value());
 }
 
-TEST(Messages, BadConfigurationsAreRefused) {
+TEST(Messages, RefuseBadConfigurations) {
   const auto refused = [](auto change) {
     RoundConfig config = some_config();
     change(config);
@@ -54,7 +54,7 @@ TEST(Messages, BadConfigurationsAreRefused) {
   EXPECT_TRUE(refused([](RoundConfig& c) { c.bits = 65; }));
 }
 
-TEST(Messages, EveryFieldOfAConfigurationCounts) {
+TEST(Messages, CoverEveryFieldOfAConfiguration) {
   const Digest digest = digest_of(some_config());
   std::vector<std::uint8_t> bytes = to_bytes(some_config());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -65,7 +65,7 @@ TEST(Messages, EveryFieldOfAConfigurationCounts) {
   }
 }
 
-TEST(Messages, EnvelopesAreStrict) {
+TEST(Messages, HaveStrictEnvelopes) {
   const Secret32 channel;
   const Message message = confirmation_message(5, {}, channel);
   const Envelope envelope = parse_envelope(message).value();
@@ -90,8 +90,8 @@ TEST(Messages, EnvelopesAreStrict) {
   EXPECT_FALSE(parse_envelope(unknown).has_value());
 }
 
-// The format does not change by itself: a digest of one message of each kind.
-TEST(Messages, TheFormatIsFixed) {
+// Fixes the format by a digest of one message of each kind.
+TEST(Messages, HaveAFixedFormat) {
   const Secret32 channel;
   LaneVector vector(10, 17);
   for (std::uint64_t i = 0; i < 10; ++i) vector.set(i, 1000 * i);
@@ -113,7 +113,7 @@ TEST(Messages, TheFormatIsFixed) {
             "719ee5cc113b40e7f41ea0df25585752a917519a19d7542e52bcb07d33c118a7");
 }
 
-TEST(Messages, SizesAreThoseOfTheConfiguration) {
+TEST(Messages, HaveTheSizesOfTheConfiguration) {
   const std::vector<std::uint32_t> neighbours = {1, 3, 4};
   EXPECT_FALSE(parse_shares(std::vector<std::uint8_t>(kSealedBytes * 2), 3).has_value());
   EXPECT_TRUE(parse_shares(std::vector<std::uint8_t>(kSealedBytes * 3), 3).has_value());

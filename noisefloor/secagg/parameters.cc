@@ -13,13 +13,13 @@ namespace {
 
 using Real = long double;
 constexpr Real kNever = 0;
-// Above all roundings of the sums below.
+// A factor larger than all roundings of the sums below.
 constexpr Real kMargin = 1 + 1e-9L;
 constexpr std::uint32_t kAlwaysComplete = 32;
 
 Real log_choose(Real n, Real k) { return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1); }
 
-// The number of marked ones among `drawn` of `population`, of which `marked` are.
+// The number of marked items among `drawn` of `population`, of which `marked` are marked.
 struct Hypergeometric {
   Real population;
   Real marked;
@@ -48,7 +48,7 @@ struct Hypergeometric {
     }
     return std::min(Real{1}, sum * kMargin);
   }
-  // P(X < x): that at least drawn − x + 1 are not marked.
+  // P(X < x): the probability that at least drawn − x + 1 are not marked.
   [[nodiscard]] Real below(Real x) const {
     return Hypergeometric{population, population - marked, drawn}.at_least(drawn - x + 1);
   }
@@ -90,7 +90,7 @@ Result<void> check(const Assumptions& a) {
 
 bool is_lying(const Assumptions& a) { return a.threat == ThreatModel::kLyingServer; }
 
-// The number of corrupt neighbours from which on a client is lost.
+// The number of corrupt neighbours at which a client is lost.
 Real fatal(const Assumptions& a, Real degree, Real threshold) {
   return is_lying(a) ? 2 * threshold - degree : threshold;
 }
@@ -100,7 +100,7 @@ Real some_client_lost(const Assumptions& a, Real degree, Real threshold) {
   return n.clients * Hypergeometric{n.clients - 1, n.corrupt, degree}.at_least(fatal(a, degree, threshold));
 }
 
-// Two places where degree/2 in a row are missing, anywhere.
+// The probability that degree/2 in a row are missing at two places, anywhere.
 Real falls_apart(const Assumptions& a, Real degree, Real threshold) {
   if (2 * threshold > degree) return kNever;
   const Counts n = counts_of(a);
@@ -157,7 +157,7 @@ Result<Topology> evaluate_topology(const Assumptions& a, std::uint32_t degree, s
 
 Result<Topology> find_topology(const Assumptions& a) {
   NF_TRY_VOID(check(a));
-  // Half of what may go wrong is for lost clients, half for a graph that falls apart.
+  // Half of the failure probability is for lost clients, half for a graph that falls apart.
   const Real insecure = std::exp2(-Real{a.security_bits} - 1);
   const Real incorrect = std::exp2(-Real{a.correctness_bits});
   if (a.clients > kAlwaysComplete) {

@@ -4,7 +4,7 @@
 // permuted Harary graph). A secret is shared among the neighbours of its owner.
 //
 // Guarantee:     `log2_insecure` bounds the probability, over the order, that some client has so many corrupt
-//                neighbours that they and the server could recover both its secrets, or that those who are honest and
+//                neighbours that they and the server could recover both its secrets, or that the honest clients that
 //                stay fall apart into groups whose sums the server would see. `log2_incorrect` bounds the probability
 //                that too few neighbours of some client stay, so that the round ends without a sum.
 // Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead". Corrupt
@@ -13,8 +13,8 @@
 //                bound over clients. The honest fall apart only if degree/2 in a row are missing at two places; with
 //                2·threshold > degree no client next to such a place would have enough neighbours to answer, hence
 //                never.
-// Complete:      among all (degree = clients − 1) the threshold is above the number of corrupt clients, or 2·threshold
-//                above clients + corrupt; then nothing is left to chance.
+// Complete:      in a complete graph (degree = clients − 1) the threshold is above the number of corrupt clients, or
+//                2·threshold above clients + corrupt; then nothing is left to chance.
 // Thread safety: pure functions.
 #pragma once
 
@@ -49,11 +49,12 @@ struct Topology {
   double log2_incorrect;
 };
 
-// The smallest degree, and the smallest threshold for it, that keep both bounds. Complete for up to 32 clients.
+// The smallest degree, and the smallest threshold for it, that keep both bounds. The graph is complete for up to 32
+// clients.
 [[nodiscard]] Result<Topology> find_topology(const Assumptions& assumptions);
 
-// What a given degree and threshold are worth. Requires (refused otherwise): 1 ≤ threshold ≤ degree < clients, and an
-// even degree unless it is clients − 1.
+// The two probabilities for a given degree and threshold. Requires (refused otherwise): 1 ≤ threshold ≤ degree <
+// clients, and an even degree unless it is clients − 1.
 [[nodiscard]] Result<Topology> evaluate_topology(const Assumptions& assumptions, std::uint32_t degree,
                                                  std::uint32_t threshold);
 

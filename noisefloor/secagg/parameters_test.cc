@@ -21,7 +21,7 @@ struct Row {
 constexpr auto kCurious = ThreatModel::kCuriousServer;
 constexpr auto kLying = ThreatModel::kLyingServer;
 
-TEST(Parameters, CheckPoints) {
+TEST(Parameters, MatchKnownValues) {
   const std::vector<Row> rows = {
       {.33, .33, kCurious, 1000, 286, 150},  {.33, .33, kCurious, 10000, 422, 221},
       {.3, .3, kLying, 1000, 872, 584},      {.05, .05, kCurious, 100, 12, 6},
@@ -49,8 +49,8 @@ TEST(Parameters, CheckPoints) {
   }
 }
 
-// By counting all subsets of a small population.
-TEST(Parameters, ProbabilitiesAreExact) {
+// Compares with counts of all subsets of a small population.
+TEST(Parameters, HaveExactProbabilities) {
   // 40 clients, 4 corrupt, degree 2: a client is lost if both its neighbours are. P = 4·3/(39·38), 40 of them.
   const Topology curious = evaluate_topology({40, 0.1, 0.0}, 2, 2).value();
   EXPECT_NEAR(std::exp2(curious.log2_insecure), 40 * 12.0 / (39 * 38), 1e-6);
@@ -67,7 +67,7 @@ TEST(Parameters, ProbabilitiesAreExact) {
   EXPECT_NEAR(std::exp2(circle.log2_insecure), 1, 1e-2);
 }
 
-TEST(Parameters, SmallCohortsAreComplete) {
+TEST(Parameters, AreCompleteForSmallCohorts) {
   const Topology five = find_topology({5, 0.2, 0.2}).value();
   EXPECT_EQ(five.degree, 4U);
   EXPECT_EQ(five.threshold, 2U);
@@ -78,7 +78,7 @@ TEST(Parameters, SmallCohortsAreComplete) {
   EXPECT_EQ(evaluate_topology({5, 0.2, 0.2, kLying}, 4, 3).value().log2_insecure, 0);
 }
 
-TEST(Parameters, StrongerDemandsNeedMoreNeighbours) {
+TEST(Parameters, NeedMoreNeighboursForStrongerDemands) {
   std::uint32_t last = 0;
   for (const double bits : {20.0, 40.0, 60.0, 80.0, 128.0}) {
     const Topology found = find_topology({1000, .1, .2, kCurious, bits, 20}).value();
@@ -88,7 +88,7 @@ TEST(Parameters, StrongerDemandsNeedMoreNeighbours) {
   }
 }
 
-TEST(Parameters, ImpossibleDemandsAreRefused) {
+TEST(Parameters, RefuseImpossibleDemands) {
   EXPECT_FALSE(find_topology({1, 0, 0}).has_value());
   EXPECT_FALSE(find_topology({kMaxClients + 1, 0, 0}).has_value());
   EXPECT_FALSE(find_topology({100, .6, .6}).has_value());

@@ -22,7 +22,7 @@ class Rotation {
   [[nodiscard]] std::uint64_t padded() const { return padded_; }
   // Requires values.size() == dimension (checked); the result has padded() coordinates.
   [[nodiscard]] std::vector<double> rotate(std::vector<double> values) const;
-  // The other way round. Requires rotated.size() == padded() (checked).
+  // The inverse of rotate. Requires rotated.size() == padded() (checked).
   [[nodiscard]] std::vector<double> rotate_back(std::vector<double> rotated) const;
 
  private:

@@ -13,7 +13,7 @@ double length(std::span<const double> values) {
   return std::sqrt(squares);
 }
 
-TEST(Rotation, TheInverseRestoresTheVector) {
+TEST(Rotation, RestoresTheVectorByItsInverse) {
   for (const std::uint64_t dimension : {1U, 2U, 3U, 16U, 100U, 5000U}) {
     const Rotation rotation(dimension, blake2b("seed"));
     std::vector<double> values(dimension);

@@ -1,4 +1,4 @@
-// What the server sees: its whole view is held against it, to check that each masked input is uniform given the rest.
+// Takes the whole view of the server, and checks that each masked input is uniform given the rest.
 #include <gtest/gtest.h>
 
 #include "noisefloor/crypto/shamir.h"
@@ -15,7 +15,7 @@ constexpr unsigned kBits = 3;
 constexpr std::uint32_t kThreshold = 3;
 constexpr std::uint32_t kDropped = 4;
 
-// Everything that the server gets in a round where client 4 shares its keys and is not heard of again, but that its
+// Everything that the server gets in a round where client 4 shares its keys and is not heard of again, except that its
 // masked input arrives too late.
 struct View {
   std::vector<LaneVector> inputs;   // what was put in: the same in every round
@@ -40,7 +40,7 @@ class Eavesdropper : public RecordingNetwork {
   Message roster;
 };
 
-// What the shares of a client's secret give, taken from the unmaskings of the survivors; the graph is complete.
+// The secret that the shares of a client give, taken from the unmaskings of the survivors; the graph is complete.
 Secret32 recovered(const Eavesdropper& seen, std::uint32_t owner) {
   std::vector<HeldShare> shares;
   for (std::uint32_t holder = 0; holder < kClients && shares.size() < kThreshold; ++holder) {
@@ -117,10 +117,10 @@ class Uniformity {
 };
 
 // α = 1e-6 for each of the 29 sets of clients; detects a bias of 3 % of any value. With every mask removed that the
-// server knows, each input of a survivor is uniform, and so is the sum of every set of clients but all survivors
-// together: their sum is the one thing there is to see. What arrived late is uniform, alone and with all others: its
-// own mask stays.
-TEST(Secrecy, MaskedInputsAreUniformGivenTheWholeView) {
+// server knows, each input of a survivor is uniform, and so is the sum of every set of clients except all survivors
+// together: their sum is the one thing there is to see. The late input is uniform, alone and with all others: its own
+// mask stays.
+TEST(Secrecy, MakesMaskedInputsUniformGivenTheWholeView) {
   std::map<std::uint32_t, Uniformity> subsets;
   constexpr std::uint32_t survivors = (1U << kDropped) - 1;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -141,7 +141,7 @@ TEST(Secrecy, MaskedInputsAreUniformGivenTheWholeView) {
   for (const auto& [subset, values] : subsets) EXPECT_GT(values.p_value(), testing::kAlpha) << subset;
 }
 
-TEST(Secrecy, AMissingMaskWouldBeSeen) {
+TEST(Secrecy, FailsWithoutAMask) {
   Uniformity values;
   for (std::uint64_t seed = 0; seed < 200; ++seed) values.add(run(seed, true), 1);
   EXPECT_LT(values.p_value(), testing::kAlpha);

@@ -219,7 +219,7 @@ std::optional<AbortReason> Server::check_enough(const ClientSet& set) const {
 std::optional<Secret32> Server::recover(std::uint32_t place) const {
   const Entry& entry = entries_[place];
   const std::size_t count = entry.shares.size();
-  // A wrong share is found by what comes out; then others are tried, a threshold of them in a row.
+  // The commitment shows a wrong share; then others are tried, a threshold of them in a row.
   for (std::size_t first = 0; first < (count == config_.threshold ? 1 : count); ++first) {
     std::vector<HeldShare> chosen;
     for (std::size_t i = 0; i < config_.threshold; ++i) {
@@ -237,7 +237,7 @@ std::optional<Secret32> Server::recover(std::uint32_t place) const {
 }
 
 std::optional<AbortReason> Server::remove_masks() {
-  // All secrets first: unless every mask can be removed, none is.
+  // Recovers all secrets first: unless every mask can be removed, none is.
   std::vector<Secret32> secrets(entries_.size());
   for (std::uint32_t place = 0; place < entries_.size(); ++place) {
     if (!sharing_.contains(place)) continue;

@@ -1,7 +1,7 @@
 // The server of one round: bytes in, bytes out; no clock, no input or output.
 //
-// Messages of clients come in any order (`receive`). Whoever runs the server decides when to wait no longer (`close`);
-// then there is a message for each client that is still there (`message_for`), until the round is done or aborted.
+// Messages of clients come in any order (`receive`). The caller decides when to wait no longer (`close`); then there is
+// a message for each client that is still there (`message_for`), until the round is done or aborted.
 //
 // Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders
 //                masked them as the protocol says; wrong shares are found by what their owners committed to, and never
@@ -28,7 +28,7 @@
 
 namespace noisefloor::secagg {
 
-// What the server waits for.
+// The messages that the server waits for.
 enum class Stage : std::uint8_t {
   kAdvertisements,
   kShares,
@@ -42,7 +42,7 @@ enum class Stage : std::uint8_t {
 
 class Server {
  public:
-  // Requires (refused otherwise): `key` is that of the configuration, and `registry` too.
+  // Requires (refused otherwise): the configuration names `key` and `registry`.
   [[nodiscard]] static Result<Server> create(const RoundConfig& config, const Registry& registry, AgreementKey key);
 
   [[nodiscard]] Stage stage() const { return stage_; }
@@ -50,10 +50,10 @@ class Server {
   // One message of a client. An error says why it was turned away.
   [[nodiscard]] Result<void> receive(Bytes message);
 
-  // Goes on to the next stage with what has arrived. An error says why the round is aborted.
+  // Continues to the next stage with the messages that have arrived. An error says why the round is aborted.
   [[nodiscard]] Result<void> close();
 
-  // Those who are still there, and what to send them.
+  // The clients that are still there, and the messages for them.
   [[nodiscard]] std::vector<std::uint32_t> recipients() const;
   [[nodiscard]] Result<Message> message_for(std::uint32_t client) const;
   // How many messages of this stage have arrived.
@@ -73,11 +73,11 @@ class Server {
   struct Entry {
     Advertisement keys;
     Secret32 channel;
-    std::vector<SealedShares> sealed;  // for its neighbours
+    std::vector<SealedShares> sealed;  // sealed for its neighbours
     Digest commitment{};
     std::optional<Signature> confirmation;
-    bool answered = false;      // with an unmasking
-    std::vector<Share> shares;  // of the one secret of this client that is needed
+    bool answered = false;      // its unmasking has arrived
+    std::vector<Share> shares;  // shares of the one secret of this client that is needed
   };
 
   Server(const RoundConfig& config, const Registry& registry, AgreementKey key);
@@ -104,10 +104,10 @@ class Server {
   std::uint32_t arrived_ = 0;
   std::optional<AbortReason> aborted_;
   std::map<std::uint32_t, Entry> joining_;  // by number, until the roster is made
-  std::vector<Entry> entries_;              // by place in it
+  std::vector<Entry> entries_;              // by place in the roster
   std::vector<std::uint8_t> roster_;
   Digest context_{};
-  std::vector<std::vector<std::uint32_t>> neighbours_;  // of each place
+  std::vector<std::vector<std::uint32_t>> neighbours_;  // neighbours of each place
   ClientSet sharing_;
   ClientSet survivors_;
   LaneVector sum_;

@@ -71,7 +71,7 @@ Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& con
   }
   const auto send = [&](std::uint32_t client, Message message) {
     for (const Message& arriving : network.to_server(client, std::move(message))) {
-      static_cast<void>(server.receive(arriving));  // what is turned away changes nothing
+      static_cast<void>(server.receive(arriving));  // a message that is turned away changes nothing
     }
   };
   network.arrange(listening);

@@ -27,7 +27,7 @@ struct Cohort {
   Secret32 server;
 
   [[nodiscard]] static Cohort draw(std::uint32_t clients, BitStream& stream);
-  // What a round among them needs; `model` is left empty.
+  // The configuration of a round among them; `model` is left empty.
   [[nodiscard]] RoundConfig config(std::uint64_t round, const Topology& topology, ThreatModel threat,
                                    std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const;
 };
@@ -40,14 +40,14 @@ class Network {
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
-  // In which order clients are heard at a stage.
+  // Decides the order in which clients are heard at a stage.
   virtual void arrange(std::vector<std::uint32_t>& clients);
-  // What arrives, in this order, when a message is sent.
+  // The messages that arrive, in this order, when a message is sent.
   [[nodiscard]] virtual std::vector<Message> to_server(std::uint32_t client, Message message);
   [[nodiscard]] virtual std::vector<Message> to_client(std::uint32_t client, Message message);
 };
 
-// Keeps what was sent to the server; clients fall silent when told to.
+// Records what was sent to the server; clients fall silent when told to.
 class RecordingNetwork : public Network {
  public:
   // The client sends nothing from this kind of message on.
@@ -63,7 +63,7 @@ class RecordingNetwork : public Network {
 };
 
 struct RoundOutcome {
-  std::optional<LaneVector> sum;       // unless aborted
+  std::optional<LaneVector> sum;       // none if the round was aborted
   std::optional<AbortReason> aborted;  // why the server ended the round
   std::vector<std::uint32_t> survivors;
   std::map<std::uint32_t, AbortReason> client_aborts;

@@ -63,7 +63,7 @@ struct Round {
   }
 };
 
-TEST(Simulation, TheSumIsExactAtEveryModulus) {
+TEST(Simulation, GivesTheExactSumAtEveryModulus) {
   for (unsigned bits = 1; bits <= 64; ++bits) {
     for (const ThreatModel threat : {kCurious, kLying}) {
       Round round(bits, 5, {4, 3, 0, 0}, threat, 0, 33 + bits, bits);
@@ -76,9 +76,9 @@ TEST(Simulation, TheSumIsExactAtEveryModulus) {
   }
 }
 
-// Five clients with four real numbers each, as one would show it: what is sent looks like nothing, the sum is right to
+// Five clients with four real numbers each, as in a demonstration: the messages look random, and the sum is right to
 // the step.
-TEST(Simulation, FiveClientsWithRealNumbers) {
+TEST(Simulation, SumsRealNumbersOfFiveClients) {
   ReplayRandom stream = ReplayRandom::create(7).value();
   const Cohort cohort = Cohort::draw(5, stream);
   constexpr double step = 0x1p-30;
@@ -105,8 +105,8 @@ TEST(Simulation, FiveClientsWithRealNumbers) {
   }
 }
 
-// One client goes at each stage; the others' sum is exact, with it or without it.
-TEST(Simulation, DropoutsAtEveryStageAreRecovered) {
+// One client leaves at each stage; the sum of the others is exact, with it or without it.
+TEST(Simulation, RecoversFromDropoutsAtEveryStage) {
   for (const ThreatModel threat : {kCurious, kLying}) {
     for (const MessageType from : {MessageType::kAdvertisement, MessageType::kShares, MessageType::kMaskedInput,
                                    MessageType::kConfirmation, MessageType::kUnmasking}) {
@@ -122,7 +122,7 @@ TEST(Simulation, DropoutsAtEveryStageAreRecovered) {
   }
 }
 
-TEST(Simulation, BelowTheThresholdNothingIsAskedFor) {
+TEST(Simulation, AsksForNothingBelowTheThreshold) {
   for (const ThreatModel threat : {kCurious, kLying}) {
     Round round(8, 6, {5, 4, 0, 0}, threat, 0, 10, 16);
     RecordingNetwork network;
@@ -134,7 +134,7 @@ TEST(Simulation, BelowTheThresholdNothingIsAskedFor) {
   }
 }
 
-TEST(Simulation, BelowTheMinimumCohortNothingIsAskedFor) {
+TEST(Simulation, AsksForNothingBelowTheMinimumCohort) {
   Round round(9, 6, {5, 2, 0, 0}, kCurious, 0, 10, 16, 4);
   RecordingNetwork network;
   for (const std::uint32_t client : {0U, 3U, 4U}) network.silence(client, MessageType::kMaskedInput);
@@ -142,7 +142,7 @@ TEST(Simulation, BelowTheMinimumCohortNothingIsAskedFor) {
   for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(network.sent(i, MessageType::kUnmasking), nullptr);
 }
 
-TEST(Simulation, TooFewAnswersGiveNothing) {
+TEST(Simulation, GivesNothingForTooFewAnswers) {
   Round round(10, 6, {5, 4, 0, 0}, kCurious, 0, 10, 16);
   RecordingNetwork network;
   for (const std::uint32_t client : {0U, 3U}) network.silence(client, MessageType::kUnmasking);
@@ -151,7 +151,7 @@ TEST(Simulation, TooFewAnswersGiveNothing) {
   EXPECT_FALSE(outcome.sum.has_value());
 }
 
-TEST(Simulation, SparseGraphs) {
+TEST(Simulation, RunsOnSparseGraphs) {
   for (const ThreatModel threat : {kCurious, kLying}) {
     const Topology topology = find_topology({60, 0.05, 0.1, threat}).value();
     ASSERT_LT(topology.degree, 59U);
@@ -168,7 +168,7 @@ TEST(Simulation, SparseGraphs) {
 }
 
 // A masked input that arrives after the survivors are told is not added, and no share of its own mask is given.
-TEST(Simulation, LateInputsStayOut) {
+TEST(Simulation, LeavesLateInputsOut) {
   class Late : public RecordingNetwork {
    public:
     std::vector<Message> to_server(std::uint32_t client, Message message) override {
@@ -192,9 +192,9 @@ TEST(Simulation, LateInputsStayOut) {
   EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
 }
 
-// One neighbour gives a wrong share of someone's secret: found by what comes out. Others make up for it if there are
-// any.
-TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
+// One neighbour gives a wrong share of someone's secret. The commitment shows it, and other shares make up for it if
+// there are any.
+TEST(Simulation, GivesNoWrongSumForWrongShares) {
   class Spoiler : public RecordingNetwork {
    public:
     explicit Spoiler(const Round& round) : server_(round.cohort.server.clone()), config_(digest_of(round.config)) {}
@@ -230,7 +230,7 @@ TEST(Simulation, WrongSharesNeverGiveAWrongSum) {
 
 // Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they send wrong shares and
 // wrong signatures. A lying server tells some clients of other survivors. The storm knows the server's key, and so tags
-// what it changes as they would.
+// the messages that it changes as they would.
 class Storm : public Network {
  public:
   Storm(const Cohort& cohort, const RoundConfig& config, BitStream& stream, std::set<std::uint32_t> malicious)
@@ -361,7 +361,7 @@ class Storm : public Network {
   Roster roster_;
   Digest context_{};
   std::map<std::uint32_t, Secret32> channels_;
-  std::map<std::uint32_t, ClientSet> told_;  // who survived
+  std::map<std::uint32_t, ClientSet> told_;  // the survivors that each client was told of
   std::set<std::uint32_t> gave_;             // honest clients that answered with shares
   std::vector<Message> held_;
   std::uint32_t roster_clients_ = 0;
@@ -382,7 +382,8 @@ struct Tally {
 // One random round in a storm; everything follows from the seed.
 void run_storm(std::uint64_t seed, Tally& tally) {
   ReplayRandom dice = ReplayRandom::create(seed).value();
-  // A few, each a neighbour of all; or more on a sparse graph, which is secure among so few only if nobody is corrupt.
+  // There are few clients, each a neighbour of all; or more on a sparse graph, which is secure among so few only if
+  // nobody is corrupt.
   const bool sparse = uniform_below(dice, 5) == 0;
   const auto clients = static_cast<std::uint32_t>(sparse ? 8 + uniform_below(dice, 6) : 3 + uniform_below(dice, 5));
   const auto degree = static_cast<std::uint32_t>(sparse ? 4 + 2 * uniform_below(dice, 2) : clients - 1);
@@ -429,11 +430,11 @@ void run_storms(std::uint64_t first_seed, std::uint64_t count) {
   ::testing::Test::RecordProperty("sums", static_cast<int>(tally.sums));
 }
 
-TEST(Simulation, NoStormGivesAWrongSumOrAnInput) { run_storms(1, 400); }
+TEST(Simulation, GivesNoWrongSumAndNoInputInAStorm) { run_storms(1, 400); }
 
 // 10^5 rounds, in parts that can run side by side.
 class SlowStorm : public ::testing::TestWithParam<std::uint64_t> {};
-TEST_P(SlowStorm, NoWrongSumAndNoInput) { run_storms(1'000'000 * GetParam(), 10'000); }
+TEST_P(SlowStorm, GivesNoWrongSumAndNoInput) { run_storms(1'000'000 * GetParam(), 10'000); }
 INSTANTIATE_TEST_SUITE_P(SlowParts, SlowStorm, ::testing::Range<std::uint64_t>(1, 11));
 
 }  // namespace

@@ -27,7 +27,7 @@ class Writer {
     if (!bytes.empty()) std::memcpy(to.data(), bytes.data(), bytes.size());
     return *this;
   }
-  // Appends zeros, to be written over.
+  // Appends zeros, to be overwritten.
   std::span<std::uint8_t> room(std::size_t count) {
     const std::size_t before = out_.size();
     out_.resize(before + count);
@@ -59,7 +59,7 @@ class Reader {
     std::copy(from.begin(), from.end(), result.begin());
     return result;
   }
-  // Empty if there are fewer.
+  // Returns nothing if there are fewer bytes.
   Bytes bytes(std::size_t count) {
     if (count > rest_.size()) {
       failed_ = true;
@@ -70,7 +70,7 @@ class Reader {
     return result;
   }
   [[nodiscard]] std::size_t left() const { return rest_.size(); }
-  // Whether everything was there, and nothing else.
+  // Whether everything was there, and nothing was left over.
   [[nodiscard]] bool done() const { return !failed_ && rest_.empty(); }
 
  private:
