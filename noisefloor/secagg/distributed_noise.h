@@ -69,7 +69,8 @@ class DistributedNoise {
   [[nodiscard]] double l2_sensitivity() const { return l2_; }
   [[nodiscard]] double l1_sensitivity() const { return l1_; }
 
-  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). NaN counts as 0.
+  // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). Values that are
+  // not finite count as 0.
   [[nodiscard]] LaneVector encode(BitStream& stream, std::span<const double> values) const;
   // Requires a vector of bits() and dimension() (checked).
   [[nodiscard]] std::vector<double> decode(const LaneVector& sum) const;
