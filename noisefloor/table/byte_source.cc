@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{256} << 10;
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
-constexpr int kGzipOnly = 15 + 16;  // of zlib: the largest window, in a gzip wrapper
+constexpr int kGzipOnly = 15 + 16;  // zlib's code for the largest window, in a gzip wrapper
 
 Error cannot_read(const std::string& name, int code) {
   return io_error(fmt::format("{} could not be read: {}", name, std::strerror(code)));
 }
 
-// The bytes as they are stored: of an open file, or of memory.
+// The stored bytes: of an open file, or of memory.
 class Stored {
  public:
   explicit Stored(int descriptor) : descriptor_(descriptor) {}
@@ -74,7 +74,7 @@ class ByteSource::Unpacker {
     if (packed_) ::inflateEnd(&stream_);
   }
 
-  // Looks at the first bytes.
+  // Examines the first bytes.
   Result<void> start() {
     while (held_.size() < kGzipMagic.size()) {
       NF_TRY(const bool more, hold_more());
@@ -105,7 +105,7 @@ class ByteSource::Unpacker {
     return static_cast<std::size_t>(got);
   }
 
-  // Adds to `held_`, the bytes that are read and not used. False at the end of the file.
+  // Adds to `held_`, the bytes that were read but not used yet. False at the end of the file.
   Result<bool> hold_more() {
     if (piece_.empty()) piece_.resize(kPiece);
     std::copy(held_.begin(), held_.end(), piece_.begin());
@@ -115,7 +115,7 @@ class ByteSource::Unpacker {
   }
 
   Result<std::size_t> inflate_into(std::span<char> into) {
-    // Much above what callers ask for, and within zlib's counters.
+    // Far more than callers ask for, and within zlib's counters.
     const std::size_t asked = std::min(into.size(), std::size_t{1} << 30);
     while (true) {
       if (broken_) return damaged("the compressed data are damaged; copy the file again");
@@ -133,15 +133,15 @@ class ByteSource::Unpacker {
       used_ += held_.size() - stream_.avail_in;
       held_ = held_.last(stream_.avail_in);
       ended_ = status == Z_STREAM_END;
-      // Z_BUF_ERROR: more bytes are needed. What came before the damage goes out first, so that the size of the pieces
-      // makes no difference.
+      // Z_BUF_ERROR means that more bytes are needed. Bytes from before the damage are returned first, so that the size
+      // of the pieces makes no difference.
       broken_ = status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR;
       const std::size_t got = asked - stream_.avail_out;
       if (got > 0) return got;
     }
   }
 
-  // A gzip file may be several, one after the other.
+  // A gzip file may consist of several, one after the other.
   Result<void> start_next_member() {
     if (held_.front() != kGzipMagic.front()) return damaged("there are bytes after the end of the compressed data");
     if (::inflateReset(&stream_) != Z_OK) return internal_error("zlib could not be started again");

@@ -1,8 +1,8 @@
-// Bytes from a file, piece by piece. A file that is compressed with gzip is unpacked on the way; its content tells, not
-// its name.
+// Bytes from a file, piece by piece. A file that is compressed with gzip is unpacked on the way; its content decides
+// that, not its name.
 //
 // Guarantee:     memory does not grow with the file. Damaged or cut-off compressed data are an error, never an early
-//                end. Errors name the file and a line or a byte, and none of what stands there.
+//                end. Errors name the file and a line or a byte, and show nothing of the content.
 // Thread safety: a source is used by one thread at a time.
 #pragma once
 
@@ -22,15 +22,15 @@ class ByteSource {
  public:
   [[nodiscard]] static Result<ByteSource> open(const std::string& path);
 
-  // Bytes that are there already, handed out in pieces of at most `piece`: for tests of what happens at the seams.
-  // `name` stands for the path in errors.
+  // Bytes in memory, returned in pieces of at most `piece`: for tests of what happens at the seams. `name` stands for
+  // the path in errors.
   [[nodiscard]] static Result<ByteSource> of(const std::string& name, std::string bytes, std::size_t piece = 65536);
 
   ByteSource(ByteSource&& other) noexcept;
   ByteSource& operator=(ByteSource&& other) noexcept;
   ~ByteSource();
 
-  // Fills a part of `into`, and says how much. 0: the end. Requires that `into` is not empty.
+  // Fills a part of `into`, and returns how much; 0 at the end. Requires that `into` is not empty.
   [[nodiscard]] Result<std::size_t> read(std::span<char> into);
 
   // The path as errors show it.
@@ -43,7 +43,7 @@ class ByteSource {
   std::unique_ptr<Unpacker> unpacker_;
 };
 
-// The part of a source that is being looked at: it grows at its end and is dropped from its beginning.
+// The part of a source that is being examined: it grows at its end and is dropped from its beginning.
 class Window {
  public:
   explicit Window(ByteSource source) : source_(std::move(source)) {}

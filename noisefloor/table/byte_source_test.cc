@@ -33,7 +33,7 @@ std::string sample(std::size_t size) {
   return text;
 }
 
-TEST(ByteSource, PlainAndCompressedComeOutAlike) {
+TEST(ByteSource, ReadsPlainAndCompressedFilesAlike) {
   for (std::size_t size : {0U, 1U, 2U, 3U, 1000U, 700'000U}) {
     const std::string text = sample(size);
     for (std::size_t piece : {1U, 7U, 1'000'000U}) {
@@ -44,7 +44,7 @@ TEST(ByteSource, PlainAndCompressedComeOutAlike) {
   }
 }
 
-TEST(ByteSource, ContentDecidesAndNotTheName) {
+TEST(ByteSource, DecidesByContentAndNotByName) {
   const testing::TemporaryFolder folder;
   const std::string text = sample(300'000);
   ASSERT_TRUE(write_file(folder.path("plain.gz"), text).has_value());
@@ -53,13 +53,13 @@ TEST(ByteSource, ContentDecidesAndNotTheName) {
   EXPECT_EQ(all_of(ByteSource::open(folder.path("packed.csv"))).value(), text);
 }
 
-TEST(ByteSource, SeveralMembersAreOneFile) {
+TEST(ByteSource, ReadsSeveralMembersAsOneFile) {
   for (std::size_t piece : {1U, 1000U}) {
     EXPECT_EQ(all_of(ByteSource::of("x", gzip("one ") + gzip("") + gzip("two"), piece)).value(), "one two");
   }
 }
 
-TEST(ByteSource, EveryCutIsNoticed) {
+TEST(ByteSource, NoticesEveryCut) {
   const std::string packed = gzip(sample(500));
   for (std::size_t cut = 2; cut < packed.size(); ++cut) {
     const Error error = refusal(packed.substr(0, cut));
@@ -70,7 +70,7 @@ TEST(ByteSource, EveryCutIsNoticed) {
 }
 
 // The check sum of gzip covers the content; the fields before it (time, name, system) carry nothing that we use.
-TEST(ByteSource, DamageIsNoticed) {
+TEST(ByteSource, NoticesDamage) {
   const std::string text = sample(500);
   const std::string packed = gzip(text);
   for (std::size_t at = 10; at < packed.size(); ++at) {
@@ -101,7 +101,7 @@ TEST(Window, GrowsAndDrops) {
     const Result<bool> more = window.more();
     ASSERT_TRUE(more.has_value());
     if (!more.value()) break;
-    // Half of it stays.
+    // Half of the window stays.
     const std::size_t half = window.text().size() / 2;
     seen += window.text().substr(0, half);
     window.drop(half);

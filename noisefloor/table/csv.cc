@@ -96,7 +96,7 @@ Result<bool> CsvReader::read_record() {
   return true;
 }
 
-// Goes through what is there of the record, and stops at its end or at the end of the window.
+// Scans the part of the record that is in the window, and stops at its end or at the end of the window.
 Result<void> CsvReader::scan() {
   const std::string_view text = window_.text();
   const char separator = format_.separator;
@@ -105,7 +105,7 @@ Result<void> CsvReader::scan() {
       begin_cell(at_, false);
       state_ = State::kPlain;
     }
-    // The long stretches: within a cell nothing happens.
+    // Skips the long stretches within a cell, where nothing happens.
     std::size_t at = at_;
     if (state_ == State::kPlain) {
       const auto plain = [&](char c) { return c != separator && c != '\n' && c != '\r' && c != '"' && c != '\0'; };
@@ -126,7 +126,7 @@ Result<void> CsvReader::scan() {
   return success();
 }
 
-// One character where something may happen.
+// Handles one character that may change the state.
 Result<void> CsvReader::scan_special(char c) {
   if (c == '\0') return error_here(kNul);
   switch (state_) {
@@ -145,7 +145,7 @@ Result<void> CsvReader::scan_special(char c) {
       }
       return success();
     case State::kQuote:
-      // The quote before this character closes the cell, or it is the first of two.
+      // The quote before this character closes the cell, unless it is the first of two.
       if (c == '"') {
         raw_.back().doubled = true;
         state_ = State::kQuoted;
@@ -160,7 +160,7 @@ Result<void> CsvReader::scan_special(char c) {
     case State::kDone:
       return success();
   }
-  // In a cell without quotes, or behind one with quotes.
+  // This is a cell without quotes, or the end of one with quotes.
   if (c == '"') return error_here(kStrayQuote);
   const bool ends = c == format_.separator || c == '\r' || c == '\n';
   if (!ends) return success();
@@ -171,7 +171,7 @@ Result<void> CsvReader::scan_special(char c) {
   return success();
 }
 
-// A closing quote that character `c` follows.
+// The error for a closing quote that is followed by the character `c`.
 Error CsvReader::stray_quote(char c) const {
   if (kUsualSeparators.find(c) == std::string_view::npos) return error_here(kStrayQuote);
   return error_here(
@@ -196,7 +196,7 @@ void CsvReader::end_record(std::size_t length) {
   state_ = State::kDone;
 }
 
-// Cells as they are meant. Doubled quotes are made single where they stand.
+// Removes quotes from cells. Doubled quotes become single ones in place.
 void CsvReader::unquote() {
   char* base = window_.bytes().data();
   cells_.clear();

@@ -1,4 +1,4 @@
-// Comma-separated values as RFC 4180 has them, record by record.
+// Comma-separated values by RFC 4180, record by record.
 //
 // Guarantee:     a record is what stands in the file, or an error: nothing is guessed, skipped or repaired. Every
 //                record has as many cells as the header. Memory is bounded by the longest record that the format
@@ -33,7 +33,7 @@ struct CsvFormat {
 // The separators that tables usually have.
 inline constexpr std::string_view kUsualSeparators = ",;\t|";
 
-// How a description of the data says it: separator = ";" under [data].
+// The setting in a description of the data: separator = ";" under [data].
 [[nodiscard]] std::string separator_setting(char separator);
 
 class CsvReader {

@@ -30,12 +30,12 @@ Result<Table> read(const std::string& text, const CsvFormat& format = {}, std::s
 std::vector<Record> records(const std::string& text, const CsvFormat& format = {}) {
   const Result<Table> table = read(text, format);
   EXPECT_TRUE(table.has_value()) << table.error().message;
-  // Seams between pieces make no difference.
+  // The size of the pieces makes no difference.
   for (std::size_t piece : {1U, 2U, 3U}) EXPECT_EQ(read(text, format, piece).value().records, table.value().records);
   return table.value().records;
 }
 
-// Tests use 987 as the first digits of what must not be told.
+// Tests use 987 as the first digits of content that must not be shown.
 void expect_refusal(const std::string& text, const std::string& message, const CsvFormat& format = {}) {
   for (std::size_t piece : {1U, 65536U}) {
     const Result<Table> table = read(text, format, piece);
@@ -46,7 +46,7 @@ void expect_refusal(const std::string& text, const std::string& message, const C
   }
 }
 
-TEST(Csv, PlainCells) {
+TEST(Csv, ReadsPlainCells) {
   EXPECT_EQ(read("a,b\n1,2\n").value().header, (Record{"a", "b"}));
   EXPECT_EQ(records("a,b\n1,2\n3,4"), (std::vector<Record>{{"1", "2"}, {"3", "4"}}));
   EXPECT_EQ(records("a,b\r\n1,2\r\n"), (std::vector<Record>{{"1", "2"}}));
@@ -57,7 +57,7 @@ TEST(Csv, PlainCells) {
   EXPECT_TRUE(records("a,b").empty());
 }
 
-TEST(Csv, Quotes) {
+TEST(Csv, ReadsQuotes) {
   EXPECT_EQ(records("a,b\n\"1,5\",\"say \"\"hi\"\"\"\n"), (std::vector<Record>{{"1,5", "say \"hi\""}}));
   EXPECT_EQ(records("a,b\n\"x\ny\",\"x\r\ny\"\r\n"), (std::vector<Record>{{"x\ny", "x\r\ny"}}));
   EXPECT_EQ(records("a,b\n\"\",\"\"\"\"\n"), (std::vector<Record>{{"", "\""}}));
@@ -65,7 +65,7 @@ TEST(Csv, Quotes) {
   EXPECT_EQ(read("\"a,1\",\"b\n2\"\n").value().header, (Record{"a,1", "b\n2"}));
 }
 
-TEST(Csv, ByteOrderMarkAndOtherSeparators) {
+TEST(Csv, TakesAByteOrderMarkAndOtherSeparators) {
   EXPECT_EQ(read("\xef\xbb\xbf"
                  "a,b\n")
                 .value()
@@ -89,7 +89,7 @@ TEST(Csv, RefusesWhatIsNotATable) {
   expect_refusal("a,b\n1,2,987\n", "t.csv:2: expected 2 cells");
   expect_refusal("a,b\n\n1,2\n", "t.csv:2: expected 2 cells");
   expect_refusal("a,b\n1,2\n\n", "t.csv:3: expected 2 cells");
-  // Lines are counted where a record is longer than one.
+  // Lines are counted correctly after a record of several lines.
   expect_refusal("a,b\n\"1\n\n\",2\n987\n", "t.csv:5: expected 2 cells");
   expect_refusal("a,b\n1,\"987\n5,6\n7,8\n", "t.csv:2: a quote that is never closed");
   expect_refusal("a,b\n\"x\ny\",\"987\n5,6", "t.csv:3: a quote that is never closed");
@@ -121,7 +121,7 @@ TEST(Csv, RefusesWhatIsNotATable) {
                  "t.csv:1: a NUL byte");
 }
 
-TEST(Csv, RecordsHaveALimit) {
+TEST(Csv, LimitsRecords) {
   const CsvFormat format{.max_record_bytes = 20};
   EXPECT_EQ(records("a,b\n123456789,12345678\n", format).size(), 1U);
   EXPECT_EQ(records("a,b\n123456789,123456789", format).size(), 1U);
@@ -130,7 +130,7 @@ TEST(Csv, RecordsHaveALimit) {
 }
 
 // A file that never ends a record is refused after the limit, and not held.
-TEST(Csv, LongRecordsAreReadInPieces) {
+TEST(Csv, ReadsLongRecordsInPieces) {
   const std::string cell(3'000'000, 'x');
   const Table table = read("a,b\n" + cell + ",\"" + cell + "\"\n1,2\n").value();
   ASSERT_EQ(table.records.size(), 2U);
@@ -144,8 +144,8 @@ std::string in_quotes(const std::string& cell) {
   return text + '"';
 }
 
-// Tables of awkward cells, written with quotes where they are needed or anyway, come back as they were.
-RC_GTEST_PROP(Csv, WrittenTablesRoundTrip, ()) {
+// Tables of awkward cells, written with quotes where needed or everywhere, are read back unchanged.
+RC_GTEST_PROP(Csv, RoundTripsWrittenTables, ()) {
   const char separator = *rc::gen::element(',', ';', '\t', 'x');
   const auto awkward = rc::gen::container<std::string>(
       rc::gen::element('"', ',', ';', '\t', '\n', '\r', ' ', 'a', 'x', '1', '\xc3', '\xa9', '\xef', '\xbb', '\xbf'));
@@ -156,7 +156,7 @@ RC_GTEST_PROP(Csv, WrittenTablesRoundTrip, ()) {
   const auto write = [&](const Record& record, bool last) {
     for (std::size_t i = 0; i < record.size(); ++i) {
       const bool needed = record[i].find_first_of(std::string("\"\r\n") + separator) != std::string::npos;
-      // A last line without a break and with nothing in it is no line; and a header may look like a byte order mark.
+      // An empty last line without a line break is not a line; and a header may look like a byte order mark.
       const bool anyway =
           needed || text.empty() || (record.size() == 1 && record[i].empty()) || *rc::gen::arbitrary<bool>();
       text += (i == 0 ? "" : std::string(1, separator)) + (anyway ? in_quotes(record[i]) : record[i]);

@@ -1,7 +1,7 @@
-// Examples in memory: what training reads.
+// Examples in memory, as training reads them.
 //
-// Guarantee:     what a reader of this folder returns, and what take() makes of it, holds the invariants of
-//                check_dataset().
+// Guarantee:     every Dataset that a reader of this folder returns, or that take() makes of one, holds the invariants
+//                of check_dataset().
 // Thread safety: plain data.
 #pragma once
 
@@ -17,25 +17,25 @@ namespace noisefloor {
 
 struct Dataset {
   std::size_t rows = 0;
-  std::vector<std::size_t> shape;  // of one example: {40}, or {1, 28, 28}
+  std::vector<std::size_t> shape;  // shape of one example: {40}, or {1, 28, 28}
   std::vector<float> features;     // example after example, the last index of `shape` fastest
 
-  // What is to be predicted: one of `classes` classes,
+  // The outcome to be predicted: one of `classes` classes,
   std::vector<std::int32_t> labels;
   std::int32_t classes = 0;
   // or, if `classes` is 0, a number.
   std::vector<float> targets;
-  // Which examples are suggestions to one person, by number: for recall. Empty if nobody asks.
+  // Which examples are suggestions to one person, by number: for recall. Empty if recall is not measured.
   std::vector<std::uint32_t> groups = {};
-  // Whose examples they are, by number, where whole people are protected; empty where single rows are. Numbers are labels: they
-  // need not be dense, and their order means nothing.
+  // The person that each example belongs to, by number, if whole people are protected; empty if single rows are.
+  // Numbers are labels: they need not be dense, and their order means nothing.
   std::vector<std::uint32_t> people = {};
-  // How many rows of one person take part in a step at most. Public; 0 where single rows are protected.
+  // The most rows of one person that take part in a step. Public; 0 if single rows are protected.
   std::size_t rows_per_person = 0;
 
   // Features of one example.
   [[nodiscard]] std::size_t width() const;
-  // What is protected, and how many of that there are: people, or rows.
+  // The unit that is protected, and how many of them there are: people, or rows.
   [[nodiscard]] PrivacyUnit unit() const { return rows_per_person > 0 ? PrivacyUnit::kPerson : PrivacyUnit::kRow; }
   [[nodiscard]] std::size_t units() const;
   // Requires index < rows.
@@ -46,7 +46,7 @@ struct Dataset {
   friend bool operator==(const Dataset&, const Dataset&) = default;
 };
 
-// The product of a shape's sizes. Nothing is there for a shape without sizes, or with a 0, or beyond 2^48.
+// The product of a shape's sizes. Fails for a shape without sizes, or with a 0, or beyond 2^48.
 [[nodiscard]] Result<std::size_t> volume(std::span<const std::size_t> shape);
 
 // Every vector is as long as `rows` and `shape` say (groups may be left out, and people together with rows_per_person);

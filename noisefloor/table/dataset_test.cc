@@ -34,7 +34,7 @@ TEST(Dataset, TakesRowsInTheOrderAsked) {
   EXPECT_EQ(labelled().example(1)[1], 4);
 }
 
-TEST(Dataset, UnitsAreRowsOrPeople) {
+TEST(Dataset, CountsRowsOrPeople) {
   Dataset data = labelled();
   EXPECT_EQ(data.unit(), PrivacyUnit::kRow);
   EXPECT_EQ(data.units(), 3U);
@@ -51,7 +51,7 @@ TEST(Dataset, UnitsAreRowsOrPeople) {
   expect_invalid(check_dataset(data).error(), "people must be one a row");
 }
 
-TEST(Dataset, InvariantsAreChecked) {
+TEST(Dataset, ChecksItsInvariants) {
   EXPECT_TRUE(check_dataset(labelled()).has_value());
   EXPECT_TRUE(check_dataset(with_targets()).has_value());
   const auto broken = [](Dataset dataset, auto&& change) {
@@ -74,7 +74,7 @@ TEST(Dataset, InvariantsAreChecked) {
   expect_invalid(broken(with_targets(), [](Dataset& d) { d.labels = {0, 0}; }), "labels");
 }
 
-TEST(Dataset, VolumesDoNotWrapAround) {
+TEST(Dataset, ComputesVolumesWithoutWrappingAround) {
   const std::size_t large = std::size_t{1} << 32;
   EXPECT_EQ(volume(std::vector<std::size_t>{3, 4, 5}).value(), 60U);
   EXPECT_EQ(volume(std::vector<std::size_t>{large, 1U << 16}).value(), std::size_t{1} << 48);

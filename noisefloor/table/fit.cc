@@ -53,7 +53,7 @@ class FitReader {
     Place place;
     const CategoricalColumn* column;
     internal::TextIndex values;
-    std::vector<std::size_t> rows;  // by value
+    std::vector<std::size_t> rows;  // counts by value
   };
 
   std::optional<std::size_t> cell_of(const std::string& name) const {

@@ -1,9 +1,10 @@
-// Whether a schema fits rows that are public: bounds in the wrong units and misspelt categories are silent mistakes,
-// because values beyond their bounds are clamped and texts that are not listed have a place (schema.h).
+// Checks whether a schema fits rows that are public: bounds in the wrong units and misspelt categories are silent
+// mistakes, because values beyond their bounds are clamped and texts that are not listed have a place (schema.h).
 //
-// Guarantee:     only the rows that PublicRows names are looked at. What is found depends on them and the schema alone.
-// Requires:      that those rows are public: test or validation rows that the owner declared so. Never call this on
-//                private rows: counts, and above all the texts that warnings show, would leak them.
+// Guarantee:     this code looks only at the rows that PublicRows names. Its findings depend only on them and on the
+//                schema.
+// Requires:      those rows are public: test or validation rows that the owner declared so. Never call this on private
+//                rows: counts, and above all the texts that warnings show, would leak them.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -20,14 +21,14 @@
 
 namespace noisefloor {
 
-// Rows of a CSV file that are public. Whoever makes one of these states that they are.
+// Rows of a CSV file that are public. A caller who makes one of these states that they are.
 struct PublicRows {
   std::string path;
   CsvFormat format = {};
-  std::optional<std::vector<std::uint64_t>> rows = {};  // numbers of records from 0, increasing; without it all of them
+  std::optional<std::vector<std::uint64_t>> rows = {};  // numbers of records from 0, increasing; none: all records
 };
 
-// What the public rows hold in a column of numbers. Cells without a number count as neither.
+// What the public rows hold in a column of numbers. Cells without a number count as neither below nor above.
 struct NumericFit {
   std::string column;
   double lower = 0;
@@ -36,7 +37,7 @@ struct NumericFit {
   std::size_t above = 0;
 };
 
-// What they hold in a column of texts.
+// What the public rows hold in a column of texts.
 struct CategoricalFit {
   std::string column;
   std::size_t unlisted = 0;  // rows with a text that the column's values do not list
@@ -53,7 +54,7 @@ struct Fit {
   std::vector<CategoricalFit> categorical;
 };
 
-// Fails as read_csv() does if the file is no table with the schema's columns. The outcome may lack.
+// Fails as read_csv() does if the file is not a table with the schema's columns. The outcome may be missing.
 [[nodiscard]] Result<Fit> fit_of(const PublicRows& rows, const Schema& schema);
 
 // Sentences for the owner of the data, each with the column and what to look at: bounds that clamp nearly all rows,

@@ -95,7 +95,7 @@ TEST_F(FitTest, CountsButDoesNotKeepEveryText) {
   EXPECT_EQ(found.categorical.at(0).unlisted_in.size(), CategoricalFit::kMostTexts);
 }
 
-TEST_F(FitTest, RefusesWhatIsNoSuchTable) {
+TEST_F(FitTest, RefusesOtherTables) {
   EXPECT_EQ(fit("age,income\n", people()).error().code, ErrorCode::kInputData);
   EXPECT_EQ(fit_of({.path = "/no/such/file"}, people()).error().code, ErrorCode::kIo);
   EXPECT_TRUE(fit("age,work\n1,state\n", people()).has_value()) << "the label may lack";

@@ -40,7 +40,7 @@ std::size_t named_when_split(std::string_view line, char separator, const Names&
       std::count_if(wanted.begin(), wanted.end(), [&](std::string_view name) { return cells.contains(name); }));
 }
 
-// The remedy for a first line of a single cell that holds what usually separates cells; "" for any other line.
+// The remedy for a first line with a single cell that holds a usual separator; "" for any other line.
 std::string separator_remedy(const Names& header, char separator, const Names& wanted) {
   if (header.size() != 1) return {};
   char best = '\0';

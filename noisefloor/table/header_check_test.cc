@@ -46,7 +46,7 @@ TEST(HeaderCheck, NamesTheSeparatorThatTheFileHas) {
       refusal("age, hours_per_week, work, income\n", people(), {.separator = ';'}),
       "t.csv:1: the first line names no column 'age'; the file has another separator: set separator = \",\" under "
       "[data]");
-  // The one that yields the schema's columns wins.
+  // The separator that yields the schema's columns wins.
   EXPECT_NE(refusal("age;a,b;income\n", people(), {.separator = '|'}).find("set separator = \";\""), std::string::npos);
 }
 
@@ -65,7 +65,7 @@ TEST(HeaderCheck, OffersTheNameThatWasMeant) {
       refusal("Age,hours_per_week,work,income\n"),
       "t.csv:1: the first line names no column 'age'; did you mean 'Age'? Column names must be the file's, letter by "
       "letter");
-  // Case alone may differ in every name.
+  // Every name may differ in case.
   EXPECT_NE(refusal("AGE,Hours-Per-Week,Work,Income\n").find("did you mean 'AGE'?"), std::string::npos);
   EXPECT_NE(refusal("age,hours_pre_week,work,income\n").find("did you mean 'hours_pre_week'?"), std::string::npos);
   EXPECT_EQ(refusal("age,hours_per_week,work,987\n"),

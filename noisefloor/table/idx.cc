@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned char kUnsignedByte = 0x08;
 
-// A file whose header is read. What is left is one byte for each element.
+// A file whose header was read. The rest is one byte for each element.
 class IdxFile {
  public:
   explicit IdxFile(ByteSource source) : source_(std::move(source)) {}
@@ -45,7 +45,7 @@ class IdxFile {
   [[nodiscard]] const std::vector<std::size_t>& sizes() const { return sizes_; }
   [[nodiscard]] const std::string& name() const { return source_.name(); }
 
-  // Calls take(piece) for all of the elements, piece by piece, then sees that the file ends.
+  // Calls take(piece) for all elements, piece by piece, then checks that the file ends.
   template <class Take>
   Result<void> read_elements(Take&& take) {
     std::size_t left = volume(sizes_).value();

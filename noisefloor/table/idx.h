@@ -1,8 +1,8 @@
 // Images and labels as IDX files: the format of MNIST, Fashion-MNIST and their kin.
 //
-// Guarantee:     the files are what their headers say, to the byte, or an error. Memory grows with the bytes that are
-//                there, not with what a header claims. Errors name file, byte (after unpacking) and what was expected,
-//                and nothing that the file holds.
+// Guarantee:     the files agree with their headers, to the byte, or there is an error. Memory grows with the bytes
+//                that are there, not with what a header claims. Errors name file, byte (after unpacking) and what was
+//                expected, and nothing that the file holds.
 // Implements:    IDX with elements of unsigned bytes: N × H × W or N × C × H × W images, N labels.
 // Thread safety: pure functions.
 #pragma once

@@ -40,7 +40,7 @@ void expect_refusal(const std::string& images, const std::string& labels, const 
   }
 }
 
-TEST(Idx, ImagesAndLabels) {
+TEST(Idx, ReadsImagesAndLabels) {
   const Dataset data = read(kImages, kLabels).value();
   EXPECT_TRUE(check_dataset(data).has_value());
   EXPECT_EQ(data.rows, 2U);
@@ -55,7 +55,7 @@ TEST(Idx, ImagesAndLabels) {
   for (std::size_t piece : {1U, 5U}) EXPECT_EQ(read(kImages, gzip(kLabels), 10, piece).value(), data);
 }
 
-TEST(Idx, FilesPlainAndCompressed) {
+TEST(Idx, ReadsPlainAndCompressedFiles) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.path("images.gz"), kImages).has_value());
   ASSERT_TRUE(write_file(folder.path("labels"), gzip(kLabels)).has_value());
@@ -68,7 +68,7 @@ TEST(Idx, FilesPlainAndCompressed) {
   testing::expect_invalid(read(kImages, kLabels, 257).error(), "from 2 to 256");
 }
 
-TEST(Idx, EveryCutIsNoticed) {
+TEST(Idx, NoticesEveryCut) {
   for (std::size_t cut = 0; cut < kImages.size(); ++cut) {
     expect_refusal(kImages.substr(0, cut), kLabels,
                    "images: at byte " + std::to_string(cut) + ": the file ends before what its header declares");

@@ -92,7 +92,7 @@ class LibsvmReader {
   }
 
  private:
-  // Valid until the next one. Nothing at the end.
+  // The next line, valid until the one after it. Nothing at the end.
   Result<std::optional<std::string_view>> next_line() {
     window_.drop(length_);
     length_ = 0;

@@ -1,7 +1,7 @@
-// Examples in the LIBSVM (svmlight) text format: a label, then index:value pairs with indices from 1, increasing. What
-// is not listed is 0. What follows a '#' is a comment.
+// Examples in the LIBSVM (svmlight) text format: a label, then index:value pairs with indices from 1, increasing.
+// Features that are not listed are 0. Text after a '#' is a comment.
 //
-// Guarantee:     an example depends on its own line and the options alone. Values beyond the bounds are clamped, never
+// Guarantee:     an example depends only on its own line and the options. Values beyond the bounds are clamped, never
 //                refused. Errors name file, line and what was expected, and nothing that the file holds.
 // Requires:      options that were not made by looking at the private data.
 // Thread safety: pure functions; plain data.
@@ -26,7 +26,7 @@ struct LibsvmOptions {
   double lower = 0;
   double upper = 0;
   Scaling scaling = Scaling::kNone;
-  // Then divides each example by its own Euclidean norm; one of zeros only stays as it is. Norms are 1 up to the
+  // Then divides each example by its own Euclidean norm; an example of zeros stays as it is. Norms are 1 up to the
   // rounding of floats.
   bool normalise = false;
   std::size_t max_line_bytes = std::size_t{16} << 20;

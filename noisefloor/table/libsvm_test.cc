@@ -33,7 +33,7 @@ void expect_refusal(const std::string& text, const std::string& message, const L
   }
 }
 
-TEST(Libsvm, Examples) {
+TEST(Libsvm, ReadsExamples) {
   const std::string text =
       "# made for a test\n"
       "-1 1:0.5 4:-2\n"
@@ -51,21 +51,21 @@ TEST(Libsvm, Examples) {
   for (std::size_t piece : {1U, 2U, 7U}) EXPECT_EQ(read(text, options(), piece).value(), data);
 }
 
-TEST(Libsvm, LabelsAsTextsAndNumbers) {
+TEST(Libsvm, TakesLabelsAsTextsAndNumbers) {
   LibsvmOptions how = options();
   how.classes = {"2", "spam", "0.5"};
   EXPECT_EQ(read("spam 1:1\n5e-1\n+2.0\n", how).value().labels, (std::vector<std::int32_t>{1, 2, 0}));
   expect_refusal("Spam 1:1\n", "t.svm:1: the label must be one of the 3 declared classes", how);
 }
 
-TEST(Libsvm, ScalingAndNorms) {
+TEST(Libsvm, ScalesAndNormalises) {
   LibsvmOptions how = options();
   how.scaling = Scaling::kUnit;
   EXPECT_EQ(read("1 1:10 2:-99\n", how).value().features, (std::vector<float>{1, 0, 0.5, 0.5}));
   how.scaling = Scaling::kNone;
   how.normalise = true;
   EXPECT_EQ(read("1 1:3 2:-4\n-1\n", how).value().features, (std::vector<float>{0.6F, -0.8F, 0, 0, 0, 0, 0, 0}));
-  // Clamped before the norm is taken; what is absent is clamped too.
+  // Values are clamped before the norm is taken; absent values are clamped too.
   how.lower = 1;
   EXPECT_EQ(read("1 1:-99\n", how).value().features, (std::vector<float>{0.5, 0.5, 0.5, 0.5}));
 }
@@ -152,7 +152,7 @@ RC_GTEST_PROP(Libsvm, NormsAreOne, (std::vector<double> values)) {
   RC_ASSERT(square == 0 || std::abs(square - 1) < 1e-5);
 }
 
-TEST(Libsvm, LargeFiles) {
+TEST(Libsvm, ReadsLargeFiles) {
   const testing::TemporaryFolder folder;
   std::string text;
   constexpr std::size_t kRows = 100'000;

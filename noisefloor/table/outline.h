@@ -1,9 +1,10 @@
-// What a CSV file looks like from outside: the names of its columns and the type of each.
+// The outline of a CSV file: the names of its columns and the type of each.
 //
-// Guarantee:     outline_csv reads names and types alone. Neither a bound, nor a value, nor the number of rows is in an
-//                outline, so that a description which is written from it is not made from the data. A type depends on all
-//                records: a single cell that is no number makes a column of texts.
-// Not covered:   the types themselves come from the data. Whoever may not know even those writes the description by hand.
+// Guarantee:     outline_csv reads only names and types. An outline holds neither a bound, nor a value, nor the number
+//                of rows, so that a description which is written from it is not made from the data. A type depends on
+//                all records: a single cell that is not a number makes a column of texts.
+// Not covered:   the types themselves come from the data. If even those must stay private, write the description by
+//                hand.
 // Thread safety: pure functions; plain data.
 #pragma once
 
@@ -18,7 +19,7 @@
 namespace noisefloor {
 
 enum class ColumnType : std::uint8_t {
-  kEmpty,  // no cell holds anything but a mark for a missing value
+  kEmpty,  // every cell holds a mark for a missing value
   kWhole,  // whole numbers
   kNumber,
   kText,
@@ -37,15 +38,15 @@ struct CsvOutline {
 // Texts that usually mark a missing value. Cells that hold one of them decide no type.
 [[nodiscard]] const std::vector<std::string>& usual_missing_marks();
 
-// The separator that the first line holds most often, of , ; | and the tab.
+// The separator that occurs most often in the first line: one of , ; | and the tab.
 [[nodiscard]] Result<char> separator_of(const std::string& path);
 
-// kInputData if the first line looks like a record: if none of its cells is a name.
+// kInputData if the first line looks like a record, that is, if none of its cells is a name.
 [[nodiscard]] Result<CsvOutline> outline_csv(const std::string& path);
 
-// What is known about a column whose cells are public.
+// The content of a column whose cells are public.
 struct PublicColumn {
-  double lower = 0;  // of the numbers
+  double lower = 0;  // bounds of the numbers
   double upper = 0;
   std::vector<std::string> values;  // the texts, sorted; empty if there are more than kMaxPublicValues
 };

@@ -22,7 +22,7 @@ class Outline : public ::testing::Test {
   testing::TemporaryFolder folder_;
 };
 
-TEST_F(Outline, NamesAndTypesComeFromTheFile) {
+TEST_F(Outline, TakesNamesAndTypesFromTheFile) {
   const auto outline = outline_csv(write("age,weight,ward,note\n41,70.5,heart,\n52,81,lung,\n"));
   ASSERT_TRUE(outline.has_value()) << outline.error().message;
   ASSERT_EQ(outline.value().columns.size(), 4U);
@@ -33,14 +33,14 @@ TEST_F(Outline, NamesAndTypesComeFromTheFile) {
   EXPECT_EQ(outline.value().columns[3].type, ColumnType::kEmpty);
 }
 
-TEST_F(Outline, OneCellThatIsNoNumberMakesAColumnOfTexts) {
+TEST_F(Outline, HasAColumnOfTextsIfOneCellIsNotANumber) {
   const auto outline = outline_csv(write("a,b\n1,1\n2,x\n3,3\n"));
   ASSERT_TRUE(outline.has_value());
   EXPECT_EQ(outline.value().columns[0].type, ColumnType::kWhole);
   EXPECT_EQ(outline.value().columns[1].type, ColumnType::kText);
 }
 
-TEST_F(Outline, MarksOfMissingValuesDecideNoType) {
+TEST_F(Outline, IgnoresMarksOfMissingValuesForTypes) {
   const auto outline = outline_csv(write("a,b\n?,NA\n2,\n"));
   ASSERT_TRUE(outline.has_value());
   EXPECT_EQ(outline.value().columns[0].type, ColumnType::kWhole);
@@ -56,7 +56,7 @@ TEST_F(Outline, FindsTheSeparatorInTheFirstLine) {
   }
 }
 
-TEST_F(Outline, AFirstLineThatIsARecordIsRefusedWithoutShowingIt) {
+TEST_F(Outline, RefusesAFirstLineThatIsARecordWithoutShowingIt) {
   const auto outline = outline_csv(write("41,70.5\n52,81\n"));
   ASSERT_FALSE(outline.has_value());
   EXPECT_EQ(outline.error().code, ErrorCode::kInputData);
@@ -75,7 +75,7 @@ TEST_F(Outline, HoldsNothingOfTheValuesAndNotTheNumberOfRows) {
   }
 }
 
-TEST_F(Outline, PublicFilesGiveTheirBoundsAndValues) {
+TEST_F(Outline, TakesBoundsAndValuesFromPublicFiles) {
   const std::string path = write("age;ward\n41;lung\n52;heart\n?;heart\n");
   const auto outline = outline_csv(path);
   ASSERT_TRUE(outline.has_value());
@@ -86,7 +86,7 @@ TEST_F(Outline, PublicFilesGiveTheirBoundsAndValues) {
   EXPECT_EQ(columns.value()[1].values, (std::vector<std::string>{"heart", "lung"}));
 }
 
-TEST_F(Outline, TooManyPublicValuesAreLeftOut) {
+TEST_F(Outline, LeavesOutTooManyPublicValues) {
   std::string text = "id\n";
   for (std::size_t i = 0; i <= kMaxPublicValues; ++i) text += fmt::format("p{}\n", i);
   const std::string path = write(text);

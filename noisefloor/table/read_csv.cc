@@ -16,7 +16,7 @@ namespace {
 
 using internal::TextIndex;
 
-// A column of the schema and its place in the file. The encoders are what the schema says, made ready for many records.
+// A column of the schema and its place in the file. The encoders are the schema's rules, made ready for many records.
 struct Numeric {
   const NumericColumn* column;
 };
@@ -118,7 +118,7 @@ class TableReader {
   }
 
   using Numbers = std::unordered_map<std::string, std::uint32_t>;
-  // The place of the text among those that came before, or after them.
+  // The number of the text among those seen before, or the next number if it is new.
   static std::uint32_t number_of(std::string_view text, Numbers& numbers) {
     const auto next = static_cast<std::uint32_t>(numbers.size());
     return numbers.try_emplace(std::string(text), next).first->second;
@@ -136,7 +136,7 @@ class TableReader {
     return success();
   }
 
-  // Nothing if the cell holds no number and none stands for it.
+  // Nothing if the cell holds no number and no constant stands for it.
   [[nodiscard]] std::optional<double> number(const NumericColumn& column, std::string_view cell) const {
     return is_missing(cell) ? column.missing : parse_decimal(cell);
   }

@@ -15,8 +15,8 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Digits with at most one point among them, few enough that whole number and power of ten are doubles: one division,
-// and its rounding, is that of the number itself (Clinger 1990).
+// Takes digits with at most one point among them, few enough that the whole number and the power of ten are doubles:
+// then one division rounds exactly as the number itself would (Clinger 1990).
 std::optional<double> parse_short(std::string_view digits) {
   constexpr std::array<double, 16> kTens = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                             1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -68,7 +68,7 @@ Result<void> check_bounds(std::string_view what, double lower, double upper) {
 std::optional<double> parse_decimal(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  // Neither names such as "inf" nor a second sign.
+  // Refuses names such as "inf", and a second sign.
   if (text.empty() || !(is_digit(text.front()) || text.front() == '.')) return std::nullopt;
   if (const std::optional<double> value = parse_short(text)) return negative ? -*value : *value;
   double value = 0;

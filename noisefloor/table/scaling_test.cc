@@ -33,7 +33,7 @@ TEST(ParseDecimal, TakesDecimalNumbersOnly) {
 }
 
 // A value beyond the range of a double is clamped like any other: it must not be an error that tells of it.
-TEST(ParseDecimal, BeyondTheRangeOfADouble) {
+TEST(ParseDecimal, TakesNumbersBeyondTheRangeOfADouble) {
   const std::string zeros(400, '0');
   EXPECT_EQ(parse_decimal("1e400"), kInfinity);
   EXPECT_EQ(parse_decimal("-1e+400"), -kInfinity);
@@ -56,8 +56,8 @@ RC_GTEST_PROP(ParseDecimal, ReadsBackWhatWasPrinted, (double value)) {
   RC_ASSERT(parse_decimal(text.data()) == value);
 }
 
-// Short numbers go another way, and must come to the same double.
-RC_GTEST_PROP(ParseDecimal, ShortNumbersAreExact, ()) {
+// Short numbers take another path in the code, and must give the same double.
+RC_GTEST_PROP(ParseDecimal, TakesShortNumbersExactly, ()) {
   std::string text = *rc::gen::container<std::string>(rc::gen::inRange('0', static_cast<char>('9' + 1)));
   RC_PRE(!text.empty());
   text.resize(std::min<std::size_t>(text.size(), 18));
@@ -68,7 +68,7 @@ RC_GTEST_PROP(ParseDecimal, ShortNumbersAreExact, ()) {
   RC_ASSERT(!parse_decimal(text + ".").has_value() || text.find('.') == std::string::npos);
 }
 
-TEST(Scaling, EndsAndMiddle) {
+TEST(Scaling, MapsEndsAndMiddle) {
   EXPECT_EQ(clamp_and_scale(5, 0, 10, Scaling::kNone), 5);
   EXPECT_EQ(clamp_and_scale(5, 0, 10, Scaling::kUnit), 0.5F);
   EXPECT_EQ(clamp_and_scale(5, 0, 10, Scaling::kSymmetric), 0);

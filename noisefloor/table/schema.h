@@ -1,10 +1,11 @@
 // What is public about the columns of a private table, and reading the table by it.
 //
-// Guarantee:     what an example looks like depends on its own record and the schema alone: bounds, categories and classes
-//                are stated and never taken from the data. Numbers beyond their bounds are clamped and categories that are
-//                not listed have a place, so that neither is an error. Errors name file, line and column, and no cell. Of
-//                the file's first line they show at most a name that differs from a column of the schema in case alone
-//                or, where the line names at least half of the schema's columns and so is a header, in a few letters.
+// Guarantee:     what an example looks like depends on its own record and the schema alone: bounds, categories and
+//                classes are stated and never taken from the data. Numbers beyond their bounds are clamped and
+//                categories that are not listed have a place, so that neither is an error. Errors name file, line and
+//                column, and no cell. Of the file's first line they show at most a name that differs from a column of
+//                the schema in case alone or, where the line names at least half of the schema's columns and so is a
+//                header, in a few letters.
 // Requires:      that the schema was not made by looking at the private table.
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -28,17 +29,17 @@ struct NumericColumn {
   std::string name;
   double lower = 0;
   double upper = 0;
-  std::optional<double> missing = std::nullopt;  // stands for a missing value; without it such a cell is an error
+  std::optional<double> missing = std::nullopt;  // replaces a missing value; none: such a cell is an error
   Scaling scaling = Scaling::kSymmetric;
 };
 
-// What becomes of a text that is not among a column's values.
+// How to encode a text that is not among a column's values.
 enum class Unlisted : std::uint8_t {
   kZeros,  // 0 in all features of the column
   kOther,  // 1 in a feature of its own, the last one of the column
 };
 
-// One feature for each value: 1 where the cell holds it, and else 0.
+// One feature for each value: 1 if the cell holds it, otherwise 0.
 struct CategoricalColumn {
   std::string name;
   std::vector<std::string> values;
@@ -72,20 +73,21 @@ struct Schema {
   std::vector<std::string> missing = {""};  // texts that mark a missing number, such as "?"
   bool outcome_may_lack = false;          // for predictions: a table without its column has class 0, or the lower bound
   std::optional<std::string> group = {};  // the column that says whose suggestion an example is (Dataset::groups)
-  // Set where whole people are protected (Dataset::people). Nobody asks for predictions: with outcome_may_lack it is left out.
+  // Set if whole people are protected (Dataset::people). Predictions do not need it: with outcome_may_lack it is left
+  // out.
   std::optional<PersonColumn> person = {};
 
   // Features of one example.
   [[nodiscard]] std::size_t dimension() const;
 };
 
-// Refuses, as an invalid argument, what has no meaning: no features, bounds that are not lower < upper, a constant for
-// missing values that is out of bounds, a text or a column that is listed twice, fewer than 2 classes, a person's column that
-// is also a feature or the outcome, 0 rows of a person.
+// Fails with kInvalidArgument for a schema that has no meaning: no features, bounds that are not lower < upper, a
+// constant for missing values that is out of bounds, a text or a column that is listed twice, fewer than 2 classes, a
+// person's column that is also a feature or the outcome, 0 rows of a person.
 [[nodiscard]] Result<void> check_schema(const Schema& schema);
 
-// Every record of a CSV file with a header, plain or compressed with gzip. Columns that the schema does not name are left
-// out. A table without records is an error.
+// Every record of a CSV file with a header, plain or compressed with gzip. Columns that the schema does not name are
+// left out. A table without records is an error.
 [[nodiscard]] Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format = {});
 [[nodiscard]] Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format = {});
 

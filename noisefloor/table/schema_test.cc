@@ -45,13 +45,13 @@ void expect_refusal(const std::string& text, const Schema& schema, const std::st
   EXPECT_EQ(data.error().message.find("987"), std::string::npos) << data.error().message;
 }
 
-TEST(Schema, PredictionsNeedNoOutcome) {
+TEST(Schema, NeedsNoOutcomeForPredictions) {
   Schema schema = people();
   const std::string text = "age,work,hours,sex\n10,none,0,f\n20,part,5,m\n";
   expect_refusal(text, schema, "t.csv:1: the first line names no column 'income'");
   schema.outcome_may_lack = true;
   EXPECT_EQ(read(text, schema).value().labels, (std::vector<std::int32_t>{0, 0}));
-  // Where it is there, it counts.
+  // If the outcome is there, it counts.
   EXPECT_EQ(read("age,work,hours,sex,income\n10,none,0,f,high\n", schema).value().labels,
             (std::vector<std::int32_t>{1}));
   Schema numbers = prices();
@@ -59,7 +59,7 @@ TEST(Schema, PredictionsNeedNoOutcome) {
   EXPECT_EQ(read("size\n3\n", numbers).value().targets, (std::vector<float>{-5}));
 }
 
-TEST(Schema, GroupsAreNumberedAsTheyCome) {
+TEST(Schema, NumbersGroupsInTheirOrder) {
   Schema schema = prices();
   schema.group = "who";
   const Dataset data = read("who,size,price\nzoe,1,1\nal,1,1\nzoe,2,2\n", schema).value();
@@ -73,7 +73,7 @@ TEST(Schema, GroupsAreNumberedAsTheyCome) {
   EXPECT_FALSE(check_dataset(short_one).has_value());
 }
 
-TEST(Schema, PeopleAreTextsThatAreComparedExactly) {
+TEST(Schema, ComparesPeopleAsExactTexts) {
   Schema schema = prices();
   schema.person = PersonColumn{"who", 3};
   const Dataset data = read("who,size,price\nzoe,1,1\n Zoe,1,1\nzoe,2,2\n007,2,2\n7,2,2\n", schema).value();
@@ -82,12 +82,12 @@ TEST(Schema, PeopleAreTextsThatAreComparedExactly) {
   EXPECT_EQ(data.unit(), PrivacyUnit::kPerson);
   EXPECT_TRUE(check_dataset(data).has_value());
   expect_refusal("size,price\n1,1\n", schema, "t.csv:1: the first line names no column 'who'");
-  // Nobody asks whose the rows are that predictions are made for.
+  // Predictions do not need to know whose the rows are.
   schema.outcome_may_lack = true;
   EXPECT_EQ(read("size\n1\n", schema).value().unit(), PrivacyUnit::kRow);
 }
 
-TEST(Schema, ARecordWithoutAPersonIsRefused) {
+TEST(Schema, RefusesARecordWithoutAPerson) {
   Schema schema = prices();
   schema.person = PersonColumn{"who", 3};
   schema.missing = {"?"};
@@ -98,7 +98,7 @@ TEST(Schema, ARecordWithoutAPersonIsRefused) {
   }
 }
 
-TEST(Schema, APersonsColumnIsNothingToLearnFrom) {
+TEST(Schema, RefusesToLearnFromAPersonsColumn) {
   Schema schema = prices();
   schema.person = PersonColumn{"size", 3};
   expect_invalid(check_schema(schema).error(), "'size' says whose record it is");
@@ -110,7 +110,7 @@ TEST(Schema, APersonsColumnIsNothingToLearnFrom) {
 
 TEST(Schema, EncodesARecord) {
   EXPECT_EQ(people().dimension(), 1U + 4 + 1 + 2);
-  // Columns in another order than the schema's, and one that it does not name.
+  // The columns have another order than the schema's, and one is not in the schema.
   const Dataset data = read(
                            "income,sex,note,age,hours,work\n"
                            "high,m,x,100,40.5,part\n"
@@ -129,7 +129,7 @@ TEST(Schema, EncodesARecord) {
                            .targets = {}}));
 }
 
-TEST(Schema, TargetsAndClamping) {
+TEST(Schema, ReadsTargetsAndClamps) {
   const Dataset data = read("price,size\n-1.5,2.5\n1e999,-1e999\n-99,99\n", prices()).value();
   EXPECT_TRUE(check_dataset(data).has_value());
   EXPECT_EQ(data.targets, (std::vector<float>{-1.5, 5, -5}));
@@ -137,13 +137,13 @@ TEST(Schema, TargetsAndClamping) {
   EXPECT_EQ(data.classes, 0);
 }
 
-TEST(Schema, BadTables) {
+TEST(Schema, RefusesBadTables) {
   const std::string header = "age,work,hours,sex,income\n";
   expect_refusal("", people(), "t.csv:1: the file is empty");
   expect_refusal(header, people(), "t.csv:2: the table holds no records");
   expect_refusal("age,987\n", people(), "t.csv:1: the first line names no column 'work'");
   expect_refusal("age,work,hours,sex,987\n", people(), "t.csv:1: the first line names no column 'income'");
-  // A file without a header: its first record is not shown.
+  // The file has no header: its first record is not shown.
   expect_refusal("987,full,40,f,low\n1,full,40,f,low\n", people(), "t.csv:1: the first line names no column 'age'");
   for (const char* bad : {"9876x", "nan", "NaN", "inf", "-inf", "0x987", " 987", "987 ", "1,5"}) {
     expect_refusal(header + "1,full,40,f,low\n\"" + bad + "\",full,40,f,low\n", people(),
@@ -161,7 +161,7 @@ TEST(Schema, BadTables) {
   expect_refusal("price,size\nnan,1\n", prices(), "t.csv:2: target column 'price' must hold a decimal number");
 }
 
-TEST(Schema, SchemasWithoutMeaning) {
+TEST(Schema, RefusesSchemasWithoutMeaning) {
   const auto refusal = [](Schema schema, auto&& change) {
     change(schema);
     const Error error = check_schema(schema).error();
@@ -193,7 +193,7 @@ TEST(Schema, SchemasWithoutMeaning) {
 }
 
 // A changed record changes its own example and no other.
-RC_GTEST_PROP(Schema, AnExampleDependsOnItsRecordAlone, (double first, double second)) {
+RC_GTEST_PROP(Schema, MakesAnExampleFromItsRecordAlone, (double first, double second)) {
   RC_PRE(std::isfinite(first) && std::isfinite(second));
   const auto table = [](double x) { return fmt::format("price,size\n1,2\n{},{}\n3,4\n", x, x); };
   const Dataset a = read(table(first), prices()).value();
@@ -203,7 +203,7 @@ RC_GTEST_PROP(Schema, AnExampleDependsOnItsRecordAlone, (double first, double se
 }
 
 // 4 MB of plain cells, from a compressed file.
-TEST(Schema, LargeFiles) {
+TEST(Schema, ReadsLargeFiles) {
   const testing::TemporaryFolder folder;
   std::string text = "size,price\n";
   constexpr std::size_t kRows = 300'000;

@@ -45,8 +45,8 @@ RC_GTEST_PROP(Split, EveryRowIsInOneList, (std::uint64_t seed)) {
   expect_a_partition(split_by_fraction(rows, share(validation) * 0.9, share(test), seed).value(), rows);
 }
 
-// By fractions, a last row that is added changes nothing for the others.
-RC_GTEST_PROP(Split, ARowMoreMovesNoOther, (std::uint64_t seed)) {
+// By fractions, adding a last row changes nothing for the others.
+RC_GTEST_PROP(Split, KeepsRowsInPlaceIfOneIsAdded, (std::uint64_t seed)) {
   const auto rows = *rc::gen::inRange<std::uint64_t>(0, 300);
   const Split before = split_by_fraction(rows, 0.2, 0.3, seed).value();
   Split after = split_by_fraction(rows + 1, 0.2, 0.3, seed).value();
@@ -56,7 +56,7 @@ RC_GTEST_PROP(Split, ARowMoreMovesNoOther, (std::uint64_t seed)) {
   RC_ASSERT(after == before);
 }
 
-// These values must never change: a published test set would no longer be one.
+// These values must never change: otherwise a published test set would no longer be one.
 TEST(Split, IsTheSameForever) {
   const Split exact = split_by_count(12, 3, 2, 7).value();
   EXPECT_EQ(exact.test, (std::vector<std::uint64_t>{2, 8}));
@@ -66,9 +66,9 @@ TEST(Split, IsTheSameForever) {
   EXPECT_EQ(shares.validation, (std::vector<std::uint64_t>{0, 4, 12, 14}));
 }
 
-// Fractions hold for every seed, and rows next to each other are kept independently. Detects shares off by 2 %. The mutant
-// keeps each tenth row.
-TEST(Split, RowsAreSpreadEvenly) {
+// Fractions hold for every seed, and rows next to each other are kept independently. Detects shares off by 2 %. The
+// mutant keeps each tenth row.
+TEST(Split, SpreadsRowsEvenly) {
   constexpr std::uint64_t kRows = 1'000'000;
   for (std::uint64_t seed : {0ULL, 1ULL, 2ULL, ~0ULL}) {
     const Split split = split_by_fraction(kRows, 0.2, 0.1, seed).value();
@@ -85,7 +85,7 @@ TEST(Split, RowsAreSpreadEvenly) {
 }
 
 // Two seeds keep a row independently of each other.
-TEST(Split, SeedsAreIndependent) {
+TEST(Split, IsIndependentForEachSeed) {
   constexpr std::uint64_t kRows = 100'000;
   for (std::uint64_t seed : {0ULL, 1ULL, 2ULL, 1ULL << 63}) {
     const auto first = split_by_fraction(kRows, 0, 0.2, seed).value().test;
@@ -97,7 +97,7 @@ TEST(Split, SeedsAreIndependent) {
   }
 }
 
-TEST(Split, RequestsWithoutMeaning) {
+TEST(Split, RefusesRequestsWithoutMeaning) {
   expect_invalid(split_by_count(10, 5, 5, 1).error(), "leave none to train with");
   expect_invalid(split_by_count(10, ~0ULL, 5, 1).error(), "leave none to train with");
   expect_invalid(split_by_count(0, 0, 0, 1).error(), "leave none to train with");
@@ -116,8 +116,8 @@ Dataset with_people(std::vector<std::uint32_t> people) {
   return data;
 }
 
-// Nobody's rows are on two sides.
-RC_GTEST_PROP(Split, PeopleAreNeverDivided, (std::uint64_t seed)) {
+// No person has rows on two sides.
+RC_GTEST_PROP(Split, NeverDividesPeople, (std::uint64_t seed)) {
   const auto rows = *rc::gen::inRange<std::size_t>(1, 300);
   const Dataset data = with_people(*rc::gen::container<std::vector<std::uint32_t>>(rows, rc::gen::inRange(0U, 60U)));
   const Split split = split_by_fraction(data, 0.2, 0.3, seed).value();
@@ -127,7 +127,7 @@ RC_GTEST_PROP(Split, PeopleAreNeverDivided, (std::uint64_t seed)) {
   for (const std::uint64_t row : split.validation) sides[data.people[row]].insert(1);
   for (const std::uint64_t row : split.test) sides[data.people[row]].insert(2);
   for (const auto& [person, on] : sides) RC_ASSERT(on.size() == 1U);
-  // One person more, behind all others, moves nobody.
+  // One more person, after all others, moves nobody.
   Dataset more = data;
   more.people.insert(more.people.end(), 3, 1000);
   more.rows += 3;

@@ -1,4 +1,4 @@
-// The place of a text in a public list.
+// Finds the place of a text in a public list.
 //
 // Internal to table/.
 #pragma once
@@ -26,7 +26,7 @@ class TextIndex {
   }
 
  private:
-  // Finds by a view, without a copy.
+  // Looks up a view without copying it.
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }

@@ -35,7 +35,7 @@ bool is_scalar(char32_t code, std::size_t length) {
   return code >= least[length] && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000);
 }
 
-// Requires text that is not empty. Of what is not UTF-8, one byte.
+// Requires text that is not empty. If it does not begin with UTF-8, takes one byte.
 Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const std::size_t length = length_by_first_byte(byte(0));
@@ -51,7 +51,7 @@ Character first_character(std::string_view text) {
   return {code, length, false};
 }
 
-// Tokens, cut into examples as they come.
+// Cuts tokens into examples as they arrive.
 class Cutter {
  public:
   Cutter(std::size_t length, std::int32_t tokens) : length_(length) {

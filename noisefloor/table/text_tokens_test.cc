@@ -25,14 +25,14 @@ std::vector<std::int32_t> tokens_of(const std::string& text, const Alphabet& alp
   return tokens;
 }
 
-TEST(Alphabet, BytesAreTokens) {
+TEST(Alphabet, TakesBytesAsTokens) {
   const Alphabet alphabet = Alphabet::bytes();
   EXPECT_EQ(alphabet.size(), 256);
   EXPECT_EQ(tokens_of(std::string("a\0\xff", 3), alphabet), (std::vector<std::int32_t>{97, 0, 255}));
   EXPECT_EQ(alphabet.decode(std::vector<std::int32_t>{0xc3, 0xa9}), "é");
 }
 
-TEST(Alphabet, CharactersAreTokens) {
+TEST(Alphabet, TakesCharactersAsTokens) {
   const Alphabet alphabet = Alphabet::of("abé\n😀?", "?").value();
   EXPECT_EQ(alphabet.size(), 6);
   EXPECT_EQ(tokens_of("é😀ab\nx€?", alphabet), (std::vector<std::int32_t>{2, 4, 0, 1, 3, 5, 5, 5}));
@@ -40,13 +40,13 @@ TEST(Alphabet, CharactersAreTokens) {
 }
 
 // Each bad byte is one replacement; the good characters around it are read.
-TEST(Alphabet, WhatIsNotUtf8IsReplaced) {
+TEST(Alphabet, ReplacesBytesThatAreNotUtf8) {
   const Alphabet alphabet = Alphabet::of("ab?", "?").value();
   for (const std::string bad : {"\x80", "\xff", "\xc0", "\xc3", "\xf5"}) {
     EXPECT_EQ(tokens_of("a" + bad + "b", alphabet), (std::vector<std::int32_t>{0, 2, 1}));
     EXPECT_EQ(tokens_of("a" + bad, alphabet), (std::vector<std::int32_t>{0, 2}));
   }
-  // Too long a form of '/', a surrogate, beyond the last character, cut off.
+  // An overlong form of '/', a surrogate, a code beyond the last character, and a character that is cut off.
   EXPECT_EQ(tokens_of("\xe0\x80\xaf"
                       "b",
                       alphabet),
@@ -83,7 +83,7 @@ TEST(Sequences, AreCutWithoutOverlap) {
   expect_invalid(sequences.take(std::vector<std::uint64_t>{2}).error(), "below the number of sequences");
 }
 
-TEST(Sequences, FilesAndRefusals) {
+TEST(Sequences, AreReadFromFilesOrRefused) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.path("t"), testing::gzip("987654321")).has_value());
   EXPECT_EQ(read_text(folder.path("t"), Alphabet::bytes(), 8).value().rows, 1U);
@@ -96,7 +96,7 @@ TEST(Sequences, FilesAndRefusals) {
                  "the length of sequences must be from 1");
 }
 
-TEST(Sequences, InvariantsAreChecked) {
+TEST(Sequences, HaveInvariantsThatAreChecked) {
   const Sequences good = read("abcdef", Alphabet::bytes(), 2).value();
   const auto broken = [&](auto&& change) {
     Sequences sequences = good;
@@ -111,8 +111,8 @@ TEST(Sequences, InvariantsAreChecked) {
   expect_invalid(broken([](Sequences& s) { s.features[0] = -1; }), "tokens");
 }
 
-// However the file comes in pieces, sequences are the whole text, cut every length + 1 characters.
-RC_GTEST_PROP(Sequences, PiecesMakeNoDifference, ()) {
+// Whatever the pieces of the file are, the sequences are the whole text, cut every length + 1 characters.
+RC_GTEST_PROP(Sequences, DoNotDependOnPieces, ()) {
   const auto alphabet = Alphabet::of("aé€😀?", "?").value();
   const auto parts = *rc::gen::container<std::vector<std::string>>(
       rc::gen::element<std::string>("a", "é", "€", "😀", "z", "\xff", "\xe2\x82", "\xf0"));
@@ -133,7 +133,7 @@ RC_GTEST_PROP(Sequences, PiecesMakeNoDifference, ()) {
   }
 }
 
-TEST(Sequences, AsExamplesTheyAreWhole) {
+TEST(Sequences, AreWholeAsExamples) {
   const Sequences sequences = read("abcdefgh", Alphabet::bytes(), 3).value();
   const Dataset data = as_dataset(sequences);
   ASSERT_TRUE(check_dataset(data).has_value());
@@ -142,8 +142,8 @@ TEST(Sequences, AsExamplesTheyAreWhole) {
   EXPECT_EQ(data.features, (std::vector<float>{'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'}));
 }
 
-// A changed character changes one example at most.
-RC_GTEST_PROP(Sequences, ACharacterIsInOneExample, ()) {
+// A changed character changes at most one example.
+RC_GTEST_PROP(Sequences, HoldACharacterInOneExampleOnly, ()) {
   const auto size = *rc::gen::inRange<std::size_t>(10, 60);
   const auto place = *rc::gen::inRange<std::size_t>(0, size);
   const auto length = *rc::gen::inRange<std::size_t>(1, 9);
