@@ -57,8 +57,9 @@ check-style: ## format check and rules of the house: seconds
 	@clang-format-14 --dry-run --Werror $(SOURCES)
 	@scripts/check_rules
 
-lint: check-style ## format check, rules of the house, and clang-tidy on all sources
+lint: check-style ## format check, rules of the house, every header by itself, and clang-tidy on all sources
 	@cmake --preset clang >/dev/null
+	@cmake --build --preset clang --target noisefloor_header_probes
 	@scripts/tidy $$(sed -n 's/.*"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json | \
 	  grep -E '^$(CURDIR)/(noisefloor|examples)/.*\.cc$$' | grep -v _test.cc)
 

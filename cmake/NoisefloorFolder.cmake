@@ -6,12 +6,14 @@
 #   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests
 #   PRECOMPILE <header> …              further headers of others that are slow to read, for the library and its tests
 #   NOT_PRECOMPILED                    every file reads the headers of others by itself
+#   COLD                               no loop of it takes noticeable time: the preset dev compiles it as it compiles tests
 #   OUTSIDE_CORE                       not part of noisefloor::core, nor installed)
 #
 # One library per folder: noisefloor::NAME. A folder sees its own headers and those of the folders it DEPENDS on,
 # and no others: each is offered through an include directory of its own that holds only noisefloor/NAME (a link
 # to the source). So an include of a folder that is not stated as a dependency does not compile.
 set_property(GLOBAL PROPERTY NOISEFLOOR_FOLDERS "")
+add_custom_target(noisefloor_header_probes)  # every header compiles by itself: see below
 
 function(noisefloor_include_view name result)
   set(view ${PROJECT_BINARY_DIR}/include/${name})
@@ -21,7 +23,7 @@ function(noisefloor_include_view name result)
 endfunction()
 
 function(noisefloor_folder name)
-  cmake_parse_arguments(arg "OUTSIDE_CORE;NOT_PRECOMPILED" ""
+  cmake_parse_arguments(arg "OUTSIDE_CORE;NOT_PRECOMPILED;COLD" ""
     "HEADERS;INTERNAL;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;PRECOMPILE" ${ARGN})
   set(target noisefloor_${name})
   noisefloor_include_view(${name} view)
@@ -44,12 +46,18 @@ function(noisefloor_folder name)
   if(arg_LIBRARIES)
     target_link_libraries(${target} ${arg_LIBRARIES})
   endif()
+  if(arg_COLD)
+    target_compile_options(${target} PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
+  endif()
   if(arg_PRECOMPILE)
-    if(NOISEFLOOR_TESTS)  # so that the probes of headers and programs beside the tests can use it too
+    if(NOISEFLOOR_TESTS)  # so that the tests can use it too
       list(APPEND arg_PRECOMPILE <gtest/gtest.h>)
+      target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
     endif()
     target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:noisefloor_precompiled_definitions>)
     target_precompile_headers(${target} PRIVATE ${arg_PRECOMPILE})
+  elseif(arg_SOURCES AND arg_COLD)
+    noisefloor_precompile(${target} noisefloor_precompiled_cold)
   elseif(arg_SOURCES AND NOT arg_NOT_PRECOMPILED)
     noisefloor_precompile(${target} noisefloor_precompiled)
   endif()
@@ -58,7 +66,8 @@ function(noisefloor_folder name)
     set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
   endif()
 
-  # Every header compiles by itself. Nothing of these probes is run or looked at.
+  # Every header compiles by itself: `make lint` and `make lint-changed` build these probes, and nothing runs them. They are not
+  # part of the usual build, of which they would take a seventh.
   if(NOISEFLOOR_TESTS AND (arg_HEADERS OR arg_INTERNAL))
     set(includes "")
     foreach(header IN LISTS arg_HEADERS arg_INTERNAL)
@@ -66,20 +75,15 @@ function(noisefloor_folder name)
       file(CONFIGURE OUTPUT ${probe} CONTENT "#include \"noisefloor/${name}/${header}\"  // NOLINT\n")
       list(APPEND includes ${probe})
     endforeach()
-    add_library(${target}_headers OBJECT ${includes})
+    add_library(${target}_headers OBJECT EXCLUDE_FROM_ALL ${includes})
+    add_dependencies(noisefloor_header_probes ${target}_headers)
     target_link_libraries(${target}_headers PRIVATE ${target} noisefloor_options)
-    if(arg_PRECOMPILE)  # which can be used again by what is compiled alike only
-      target_link_libraries(${target}_headers ${arg_LIBRARIES})
-      target_compile_definitions(${target}_headers PRIVATE $<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>)
-      target_precompile_headers(${target}_headers REUSE_FROM ${target})
-    else()
-      target_compile_options(${target}_headers PRIVATE -O0 -g0)
-    endif()
+    target_compile_options(${target}_headers PRIVATE -O0 -g0)
   endif()
 
   if(NOISEFLOOR_TESTS AND arg_TESTS)
     if(arg_PRECOMPILE)
-      noisefloor_test(${target}_test PRECOMPILE ${arg_PRECOMPILE} SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+      noisefloor_test(${target}_test PRECOMPILED ${target} SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
     else()
       noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
     endif()
@@ -88,16 +92,16 @@ endfunction()
 
 # noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry
 # the label "slow" and run with `make test-slow` only. Tests with "Postgres" in their name get a server of their own.
-# PRECOMPILE <header> …: it has precompiled headers of its own; else it reads those of all tests.
+# PRECOMPILED TARGET: it reads the precompiled headers of this library, which is compiled like tests; else those of all tests.
 function(noisefloor_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;PRECOMPILE" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;LIBRARIES" ${ARGN})
   include(GoogleTest)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} noisefloor_test_support noisefloor_options GTest::gtest_main)
-  target_compile_options(${name} PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
-  if(arg_PRECOMPILE)
-    target_precompile_headers(${name} PRIVATE ${arg_PRECOMPILE})
+  if(arg_PRECOMPILED)
+    noisefloor_precompile_program(${name} ${arg_PRECOMPILED})
   else()
+    target_compile_options(${name} PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
     noisefloor_precompile(${name} noisefloor_precompiled_tests)
   endif()
   set(server FIXTURES_REQUIRED postgres ENVIRONMENT NOISEFLOOR_TEST_POSTGRES=${PROJECT_BINARY_DIR}/postgres_url)

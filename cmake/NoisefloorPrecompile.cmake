@@ -1,5 +1,6 @@
 # Headers of others take longer to read than our own code takes to compile, so each is read once:
 #   noisefloor_precompiled        for the libraries of folders (position-independent code, optimised as they are)
+#   noisefloor_precompiled_cold   for those that are COLD, which are compiled like tests
 #   noisefloor_precompiled_tests  for test programs (compiled as noisefloor_test compiles them)
 # Only headers of others are in these lists: a folder still sees no other folder that it does not depend on. What a file
 # forgets to include is found by the probes of NoisefloorFolder.cmake (headers) and by the preset clang, which sets
@@ -18,6 +19,10 @@ file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/library.cc CONTENT "name
 add_library(noisefloor_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled/library.cc)
 target_link_libraries(noisefloor_precompiled PRIVATE noisefloor_options noisefloor_precompiled_definitions)
 target_precompile_headers(noisefloor_precompiled PRIVATE ${noisefloor_slow_headers})
+add_library(noisefloor_precompiled_cold OBJECT ${PROJECT_BINARY_DIR}/precompiled/library.cc)
+target_compile_options(noisefloor_precompiled_cold PRIVATE ${NOISEFLOOR_TEST_OPTIONS})
+target_link_libraries(noisefloor_precompiled_cold PRIVATE noisefloor_options noisefloor_precompiled_definitions)
+target_precompile_headers(noisefloor_precompiled_cold PRIVATE ${noisefloor_slow_headers} <nlohmann/json.hpp>)
 
 if(NOISEFLOOR_TESTS)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled/tests.cc CONTENT "int main() { return 0; }\n")
@@ -33,4 +38,14 @@ endif()
 function(noisefloor_precompile target owner)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:noisefloor_precompiled_definitions>)
   target_precompile_headers(${target} REUSE_FROM ${owner})
+endfunction()
+
+# noisefloor_precompile_program(TARGET OWNER): the same for a program, and for headers that a folder states with PRECOMPILE. A
+# precompiled header fits only what is compiled alike.
+function(noisefloor_precompile_program target owner)
+  target_compile_options(${target} PRIVATE ${NOISEFLOOR_TEST_OPTIONS} -fPIC)
+  if(NOISEFLOOR_TESTS)
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
+  endif()
+  noisefloor_precompile(${target} ${owner})
 endfunction()

@@ -122,7 +122,8 @@ AccountQuestion question_about(const PlannedRun& run, NoiseMultiplier noise, Pri
   return {{run.law.adjacency(), unit, run.event(noise)},
           std::string(name_of(run.law.draw())),
           warnings_about(run),
-          remarks_about(run)};
+          remarks_about(run),
+          {{"sample_rate", run.law.rate().value()}, {"noise_multiplier", noise.value()}, {"steps", run.steps.value()}}};
 }
 
 AccountQuestion question_about(QueryNoise kind, NoiseMultiplier noise, Steps count, Adjacency adjacency,
@@ -132,14 +133,18 @@ AccountQuestion question_about(QueryNoise kind, NoiseMultiplier noise, Steps cou
           {},
           {kind == QueryNoise::kGaussian
                ? "The noise multiplier is sigma divided by the L2 sensitivity under these neighbours."
-               : "The noise multiplier is the Laplace scale divided by the L1 sensitivity: each is 1/multiplier-DP."}};
+               : "The noise multiplier is the Laplace scale divided by the L1 sensitivity: each is 1/multiplier-DP."},
+          {{"noise_multiplier", noise.value()}, {"count", count.value()}}};
 }
 
 AccountQuestion question_about(RandomizedResponseEvent response, Steps count, Adjacency adjacency, PrivacyUnit unit) {
   return {{adjacency, unit, SelfComposedEvent{count, response}},
           "none",
           {},
-          {"All answers of one person together, seen by anyone: the local model, without shuffling."}};
+          {"All answers of one person together, seen by anyone: the local model, without shuffling."},
+          {{"local_epsilon", response.epsilon.value()},
+           {"categories", response.categories.value()},
+           {"count", count.value()}}};
 }
 
 AccountQuestion question_about(DpStatement recorded) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "noisefloor/accounting/calibrate.h"
@@ -52,12 +53,19 @@ struct StatedTraining {
 enum class QueryNoise : std::uint8_t { kGaussian, kLaplace };
 [[nodiscard]] DpEvent repeated_noise(QueryNoise kind, NoiseMultiplier noise, Steps count);
 
+// A number that a question was asked in.
+struct QuestionNumber {
+  std::string name;
+  std::variant<double, std::uint64_t> value;
+};
+
 // An event with what is to be said about it.
 struct AccountQuestion {
   DpStatement statement;
   std::string sampling = "none";      // or the name of the draw
   std::vector<std::string> warnings;  // what looks mis-stated
   std::vector<std::string> remarks;   // what the answer does and does not cover
+  std::vector<QuestionNumber> parameters = {};
 };
 
 [[nodiscard]] AccountQuestion question_about(const PlannedRun& run, NoiseMultiplier noise, PrivacyUnit unit);

@@ -3,6 +3,8 @@
 // Implements:  the saddle-point form of Loader 2000, "Fast and Accurate Computation of Binomial Probabilities":
 //              Stirling's series plus two deviances, so that nothing of the size of ln n! cancels.
 // Guarantee:   |value − ln P(X = successes)| ≤ error.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,8 @@
 //              the transforms' decay; errors of φ and of rounding are added up. docs/proofs/certified_accounting.md.
 // Implements:  the saddle-point idea of Alghamdi et al. 2023, with errors that are bounds and not estimates.
 // Thread safety: pure functions.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstdint>

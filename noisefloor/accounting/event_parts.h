@@ -3,6 +3,8 @@
 // Guarantee:     each part is dominated by its laws above and dominates its laws below, in both directions, and so is
 //                their composition (docs/proofs/certified_accounting.md, 23 to 28).
 // Not promised:  this is no public interface; pld.h is.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstddef>

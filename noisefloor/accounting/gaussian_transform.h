@@ -2,6 +2,8 @@
 //
 // Any number of Gaussian mechanisms compose to one, with μ² the sum of theirs.
 // Thread safety: const after construction.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <memory>

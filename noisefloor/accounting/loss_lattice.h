@@ -11,6 +11,8 @@
 //              an infinite loss or as nothing, wrap-around by Chernoff, rounding by a running bound. The width falls
 //              like h². docs/proofs/certified_accounting.md.
 // Thread safety: pure functions.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstddef>

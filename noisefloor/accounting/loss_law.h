@@ -2,6 +2,8 @@
 //
 // Every mechanism that has a dominating pair can be written like this, with or without atoms; the lattice accountant
 // (loss_lattice.h) composes them.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <memory>

@@ -3,6 +3,8 @@
 // A mechanism has a dominating pair of laws P and Q for each direction of a neighbouring relation. Its privacy loss is
 // L = ln dP/dQ under P, and its transform is φ(s) = E_P[e^{sL}], for Re s ≥ 0. Independent losses add up, so that their
 // transforms multiply.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <complex>

@@ -2,6 +2,8 @@
 //
 // Guarantee:     true values lie in the intervals; of a single bound, at or below it (docs/proofs/certified_accounting.md).
 // Not promised:  a public interface; pld.h is.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstdint>

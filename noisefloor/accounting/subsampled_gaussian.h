@@ -10,6 +10,8 @@
 // Guarantee:     the transform's errors and decay are proved in docs/proofs/certified_accounting.md, part III.
 // Requires:      0 < q < 1. (At q = 1 there is nothing to integrate: gaussian_dp.h.)
 // Thread safety: const after construction.
+//
+// Internal to accounting/.
 #pragma once
 
 #include <cstdint>

@@ -13,21 +13,8 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/base/spelling.h"
-#include "noisefloor/cli/account_command.h"
-#include "noisefloor/cli/budget_command.h"
-#include "noisefloor/cli/check_command.h"
+#include "noisefloor/cli/commands.h"
 #include "noisefloor/cli/completion.h"
-#include "noisefloor/cli/dataset_command.h"
-#include "noisefloor/cli/demo_command.h"
-#include "noisefloor/cli/init_command.h"
-#include "noisefloor/cli/mechanism_command.h"
-#include "noisefloor/cli/model_command.h"
-#include "noisefloor/cli/plan_command.h"
-#include "noisefloor/cli/report_command.h"
-#include "noisefloor/cli/secagg_command.h"
-#include "noisefloor/cli/sweep_command.h"
-#include "noisefloor/cli/train_command.h"
-#include "noisefloor/cli/verify_command.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -40,9 +27,9 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
   noisefloor check pipeline.toml
   noisefloor plan --rows 60000 --epochs 6 --epsilon 0.15
-  noisefloor train examples/training/fashion.toml
+  noisefloor train examples/training/fashion.toml --create
   noisefloor report fashion
-  noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf
+  noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf --create
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor secagg parameters --clients 1000 --corrupt 0.1 --drop 0.2
   noisefloor budget create trial --epsilon 3 --delta 1e-5
@@ -151,10 +138,11 @@ int run_checked(int argc, char** argv) {
     const Result<std::string> script = completion_script(app, shell);
     return script.has_value() ? print(script.value()) : fail(script.error());
   }
-  const Result<Report> report = action.run();
-  if (!report.has_value()) return fail(report.error());
-  const int printed = print(action.json ? report.value().as_json() : report.value().as_text());
-  return printed == 0 ? report.value().exit_code() : printed;
+  const Result<Summary> summary = action.run();
+  if (!summary.has_value()) return fail(summary.error());
+  const int printed = print(action.json ? summary.value().as_json() : summary.value().as_text());
+  if (printed != 0) return printed;
+  return summary.value().failure() ? exit_code(*summary.value().failure()) : 0;
 }
 
 }  // namespace

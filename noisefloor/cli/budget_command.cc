@@ -1,12 +1,10 @@
-#include "noisefloor/cli/budget_command.h"
+#include "noisefloor/cli/commands.h"
 
 #include <fmt/format.h>
 
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,23 +12,19 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/hex.h"
+#include "noisefloor/base/input.h"
+#include "noisefloor/base/quantity_text.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/budget_report.h"
-#include "noisefloor/cli/input.h"
 #include "noisefloor/cli/ledger_access.h"
-#include "noisefloor/cli/quantity_option.h"
-#include "noisefloor/cli/report_json.h"
 #include "noisefloor/cli/training_numbers.h"
-#include "noisefloor/event/json.h"
 #include "noisefloor/ledger/audit.h"
 #include "noisefloor/ledger/budget_question.h"
 #include "noisefloor/ledger/ledger.h"
+#include "noisefloor/summary/budget_summary.h"
+#include "noisefloor/summary/ledger_summary.h"
 
 namespace noisefloor::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
-using noisefloor::shown;
 
 constexpr std::size_t kMaxAnswerBytes = std::size_t{64} << 20;
 
@@ -159,7 +153,7 @@ Result<StatedUse> stated_use(const UseOptions& o) {
 
 // --- Commands --------------------------------------------------------------------------------------------------------
 
-Result<Report> run_create(const CreateOptions& o) {
+Result<Summary> run_create(const CreateOptions& o) {
   NF_TRY(StatedTerms stated, stated_terms(o.terms, o.budget));
   NF_TRY(stated.adjacency, parse_adjacency(o.adjacency));
   NF_TRY(stated.unit, parse_privacy_unit(o.unit));
@@ -168,38 +162,11 @@ Result<Report> run_create(const CreateOptions& o) {
   NF_TRY(const OpenedLedger opened, open_or_create(o));
   NF_TRY_VOID(opened.ledger->create_budget(terms));
   NF_TRY(const LedgerState::Budget budget, opened.ledger->budget(o.budget));
-  Report report(fmt::format("Budget {}", o.budget));
-  describe(report, budget);
-  if (terms.rule == Rule::kPlanned) {
-    NF_TRY(const Interval whole, plan_epsilon(*budget.terms));
-    report.line("whole plan", fmt::format("epsilon {}", shown_interval(whole.lower, whole.upper)));
-    report.set("plan_epsilon", interval_json(whole.lower, whole.upper));
-  }
-  if (opened.is_new) {
-    NF_TRY(const std::string key_file, key_file_of(o));
-    report.remark(
-        fmt::format("A new ledger {} with the key {}: keep the key apart from the ledger, and a witness "
-                    "(`budget witness`) apart from both.",
-                    shown(location_of(o)), shown(key_file)));
-  }
-  report.set("ledger", location_of(o));
-  report.set("new_ledger", opened.is_new);
-  report.set("budget", budget_json(budget));
-  return report;
+  NF_TRY(const std::string key_file, key_file_of(o));
+  return summary_of_new_budget(budget, {location_of(o), key_file, opened.is_new});
 }
 
-Report split_report(const SplitOptions& o, const LedgerState::Budget& child, const LedgerState::Budget& parent) {
-  Report report(fmt::format("Budget {}, part of {}{}", o.budget, o.parent, o.dry_run ? ": it would fit" : ""));
-  describe(report, child);
-  report.remark(fmt::format("{} in {}: {}.", o.dry_run ? "Nothing was made or spent. It would leave" : "Left", o.parent,
-                            parent.account.left()));
-  report.set("budget", budget_json(child));
-  report.set("parent", budget_json(parent));
-  if (o.dry_run) report.set("dry_run", true);
-  return report;
-}
-
-Result<Report> run_split(const SplitOptions& o) {
+Result<Summary> run_split(const SplitOptions& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
   NF_TRY(const LedgerState::Budget parent, ledger->budget(o.parent));
   NF_TRY(StatedTerms stated, stated_terms(o.terms, o.budget));
@@ -211,12 +178,12 @@ Result<Report> run_split(const SplitOptions& o) {
     NF_TRY(const LedgerState after, ledger->rehearse(terms));
     NF_TRY(const LedgerState::Budget* const child, after.need(o.budget));
     NF_TRY(const LedgerState::Budget* const left, after.need(o.parent));
-    return split_report(o, *child, *left);
+    return summary_of_part(*child, *left, true);
   }
   NF_TRY_VOID(ledger->create_budget(terms));
   NF_TRY(const LedgerState::Budget after, ledger->budget(o.parent));
   NF_TRY(const LedgerState::Budget child, ledger->budget(o.budget));
-  return split_report(o, child, after);
+  return summary_of_part(child, after, false);
 }
 
 Result<ReserveRequest> request_of(const ReserveOptions& o, const BudgetTerms& terms) {
@@ -230,59 +197,40 @@ Result<ReserveRequest> request_of(const ReserveOptions& o, const BudgetTerms& te
                         use.delta, use.item, std::move(note)};
 }
 
-// What it is about, in both forms.
-void describe_use(Report& report, const DpStatement& statement, const LedgerState::Budget& after) {
-  report.set("budget", budget_json(after));
-  report.set("statement", Json::parse(to_json(statement)));
-}
-
-Result<Report> rehearse(Ledger& ledger, const ReserveRequest& request) {
+Result<Summary> rehearse(Ledger& ledger, const ReserveRequest& request) {
   NF_TRY(const LedgerState::Budget after, ledger.rehearse(request));
-  Report report(fmt::format("It would fit into {}", request.budget));
-  report.set("dry_run", true);
-  describe_use(report, request.statement, after);
-  report.line("event", to_json(request.statement.event));
-  report.line("would be spent", bar(after.account.spent_share()));
-  report.line("would be left", after.account.left());
-  report.remark("Nothing was spent. The same command without --dry-run reserves it.");
-  return report;
+  Summary summary = summary_of_rehearsal(request, after);
+  summary.remark("Nothing was spent. The same command without --dry-run reserves it.");
+  return summary;
 }
 
-Result<Report> give_again(const ReserveOptions& o, Report report, const Reservation& reservation) {
-  report.line("answered before", to_hex(*reservation.earlier_release()));
-  report.set("release", to_hex(*reservation.earlier_release()));
-  if (const auto& answer = reservation.earlier_answer()) {
-    if (!o.output.empty()) NF_TRY_VOID(write_file(o.output, *answer));
-    report.line("answer", o.output.empty() ? fmt::format("{} bytes; --output FILE writes them", answer->size())
-                                           : fmt::format("written to {}", o.output));
-    report.set("answer_hex", to_hex({reinterpret_cast<const std::uint8_t*>(answer->data()), answer->size()}));
-  }
-  report.remark("This request was answered before: give out that answer, and draw no new noise.");
-  return report;
+// Gives an earlier answer to whoever asked again, and says where it went.
+Result<void> give_again(Summary& summary, const std::string& answer, const std::string& output) {
+  if (!output.empty()) NF_TRY_VOID(write_file(output, answer));
+  summary.line("answer", output.empty() ? fmt::format("{} bytes; --output FILE writes them", answer.size())
+                                        : fmt::format("written to {}", output));
+  return success();
 }
 
-Result<Report> run_reserve(const ReserveOptions& o) {
+Result<Summary> run_reserve(const ReserveOptions& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
   NF_TRY(const LedgerState::Budget budget, ledger->budget(o.budget));
   NF_TRY(const ReserveRequest request, request_of(o, *budget.terms));
   if (o.dry_run) return rehearse(*ledger, request);
   NF_TRY(const Reservation reservation, ledger->reserve(request));
   NF_TRY(const LedgerState::Budget after, ledger->budget(o.budget));
-  const bool repeated = reservation.earlier_release().has_value();
-  Report report(fmt::format("Reservation {} of {}", reservation.sequence(), o.budget));
-  report.set("reservation", reservation.sequence());
-  report.set("repeated", repeated);
-  describe_use(report, request.statement, after);
-  if (repeated) return give_again(o, std::move(report), reservation);
-  report.line("event", to_json(request.statement.event));
-  report.line("spent", bar(after.account.spent_share()));
-  report.line("left", after.account.left());
-  report.remark(fmt::format("It is spent from now on. Draw the noise, then: noisefloor budget commit {} --release FILE",
-                            reservation.sequence()));
-  return report;
+  Summary summary = summary_of(reservation, request, after);
+  if (!reservation.earlier_release()) {
+    summary.remark(
+        fmt::format("It is spent from now on. Draw the noise, then: noisefloor budget commit {} --release FILE",
+                    reservation.sequence()));
+  } else if (const std::optional<std::string>& answer = reservation.earlier_answer()) {
+    NF_TRY_VOID(give_again(summary, *answer, o.output));
+  }
+  return summary;
 }
 
-Result<Report> run_commit(const CommitOptions& o) {
+Result<Summary> run_commit(const CommitOptions& o) {
   NF_TRY(const std::uint64_t sequence, parse_count("the reservation", o.reservation));
   if (o.release.empty() == o.digest.empty()) {
     return invalid_argument("give either --release FILE or --digest HEX: what was released");
@@ -307,124 +255,107 @@ Result<Report> run_commit(const CommitOptions& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
   NF_TRY_VOID(
       ledger->commit(sequence, digest, answer ? std::optional<std::string_view>(*answer) : std::nullopt, accuracy));
-  Report report(fmt::format("Reservation {} is committed", sequence));
-  report.line("release", to_hex(digest));
-  if (o.keep) report.line("answer", fmt::format("{} bytes are kept for the same request", answer->size()));
-  report.set("reservation", sequence);
-  report.set("release", to_hex(digest));
-  report.set("kept", o.keep);
-  return report;
+  return summary_of_commit(sequence, digest, answer ? std::optional(answer->size()) : std::nullopt);
 }
 
-Result<Report> run_adopt(const AdoptOptions& o) {
+Result<Summary> run_adopt(const AdoptOptions& o) {
   NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
   NF_TRY_VOID(ledger->adopt(o.reason));
   NF_TRY(const Witness head, ledger->witness());
-  Report report(fmt::format("Ledger {} goes on here", location_of(o)));
-  report.line("epoch", fmt::format("{}", head.head.epoch));
-  report.line("entry", fmt::format("{}", head.head.sequence));
-  report.remark("Every other copy must be retired: two copies that are both written to spend the same budget twice.");
-  report.set("epoch", head.head.epoch);
-  report.set("sequence", head.head.sequence);
-  return report;
+  return summary_of_adoption(location_of(o), head);
 }
 
 // --- Declarations ----------------------------------------------------------------------------------------------------
 
+// Adds options to one group of a command's help, or to the usual one.
+auto adder(CLI::App& command, const char* group = nullptr) {
+  return [&command, group](const char* name, auto& value, const char* type, const char* text) {
+    CLI::Option* option = command.add_option(name, value, text)->type_name(type);
+    return group == nullptr ? option : option->group(group);
+  };
+}
+
 void declare(CLI::App& command, TermsOptions& o) {
-  command.add_option("--epsilon", o.epsilon, "Total privacy loss")->type_name("E")->required()->group("Total");
-  command.add_option("--delta", o.delta, "Total failure probability")->type_name("D")->group("Total");
-  command
-      .add_option("--rule", o.rule,
-                  "How costs of uses add up that are chosen one after the other: rdp (the default), zcdp (no "
-                  "sampling), approx-dp, "
-                  "basic (the default without a delta)")
-      ->type_name("RULE")
-      ->group("Rule");
-  command.add_option("--plan", o.plan, R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})")
-      ->type_name("FILE")
-      ->group("Rule");
-  command.add_option("--failures", o.failures, "Share of delta that uses may spend as their own")
-      ->type_name("SHARE")
-      ->group("Rule");
-  command.add_option("--orders", o.orders, "Renyi orders of the rule rdp, as 2,4,8")->type_name("LIST")->group("Rule");
-  command.add_option("--from", o.from, "Uses before this time (UTC) are refused")->type_name("TIME")->group("Time");
-  command.add_option("--until", o.until, "Uses from this time (UTC) on are refused")->type_name("TIME")->group("Time");
+  const auto total = adder(command, "Total");
+  const auto rule = adder(command, "Rule");
+  const auto time = adder(command, "Time");
+  total("--epsilon", o.epsilon, "E", "Total privacy loss")->required();
+  total("--delta", o.delta, "D", "Total failure probability");
+  rule(
+      "--rule", o.rule, "RULE",
+      "How costs of uses add up that are chosen one after the other: rdp (the default), zcdp (no sampling), approx-dp, "
+      "basic (the default without a delta)");
+  rule("--plan", o.plan, "FILE", R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})");
+  rule("--failures", o.failures, "SHARE", "Share of delta that uses may spend as their own");
+  rule("--orders", o.orders, "LIST", "Renyi orders of the rule rdp, as 2,4,8");
+  time("--from", o.from, "TIME", "Uses before this time (UTC) are refused");
+  time("--until", o.until, "TIME", "Uses from this time (UTC) on are refused");
 }
 
 void declare(CLI::App& command, CreateOptions& o) {
-  command.add_option("budget", o.budget, "Name of the budget")->type_name("NAME")->required();
+  adder(command)("budget", o.budget, "NAME", "Name of the budget")->required();
   declare(command, o.terms);
   add_adjacency_option(command, o.adjacency);
   add_unit_option(command, o.unit);
 }
 
 void declare(CLI::App& command, SplitOptions& o) {
-  command.add_option("parent", o.parent, "Name of the budget that pays")->type_name("PARENT")->required();
-  command.add_option("--into", o.budget, "Name of the part: a team, an analyst, a month")
-      ->type_name("NAME")
-      ->required();
+  const auto add = adder(command);
+  add("parent", o.parent, "PARENT", "Name of the budget that pays")->required();
+  add("--into", o.budget, "NAME", "Name of the part: a team, an analyst, a month")->required();
   declare(command, o.terms);
   command.add_flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is made or spent");
 }
 
 void declare(CLI::App& command, UseOptions& o) {
   const char* const group = "What is spent";
-  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-    command.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  add("--epsilon", o.epsilon, "A use that is (E, D)-DP", "E");
-  add("--delta", o.delta, "The D of --epsilon, or what a use may spend of delta (rules basic, approx-dp)", "D");
-  add("--noise-multiplier", o.noise_multiplier,
-      "Gaussian noise: sigma over the sensitivity; with sampled batches, over the clip norm", "S");
+  const auto add = adder(command, group);
+  add("--epsilon", o.epsilon, "E", "A use that is (E, D)-DP");
+  add("--delta", o.delta, "D", "The D of --epsilon, or what a use may spend of delta (rules basic, approx-dp)");
+  add("--noise-multiplier", o.noise_multiplier, "S",
+      "Gaussian noise: sigma over the sensitivity; with sampled batches, over the clip norm");
   o.training.add_to(command, group);
-  add("--rho", o.rho, "A use that is rho-zCDP", "R");
-  add("--event", o.event, "JSON of any event (- is standard input)", "FILE");
-  add("--item", o.item, "An item of the plan", "NAME");
+  add("--rho", o.rho, "R", "A use that is rho-zCDP");
+  add("--event", o.event, "FILE", "JSON of any event (- is standard input)");
+  add("--item", o.item, "NAME", "An item of the plan");
 }
 
 void declare(CLI::App& command, NoteOptions& o) {
-  const char* const group = "Record";
-  command.add_option("--pipeline", o.pipeline, "For the audit record")->type_name("ID")->group(group);
-  command.add_option("--purpose", o.purpose, "For the audit record")->type_name("TEXT")->group(group);
-  command.add_option("--technique", o.techniques, "For the audit record; may be repeated")
-      ->type_name("NAME")
-      ->group(group);
-  command.add_option("--configuration", o.configuration, "For the audit record: a JSON object")
-      ->type_name("FILE")
-      ->group(group);
+  const auto add = adder(command, "Record");
+  add("--pipeline", o.pipeline, "ID", "For the audit record");
+  add("--purpose", o.purpose, "TEXT", "For the audit record");
+  add("--technique", o.techniques, "NAME", "For the audit record; may be repeated");
+  add("--configuration", o.configuration, "FILE", "For the audit record: a JSON object");
 }
 
 void declare(CLI::App& command, ReserveOptions& o) {
-  command.add_option("budget", o.budget, "Name of the budget")->type_name("NAME")->required();
-  command.add_option("--key", o.key, "Name of this request: the same key gets the same answer and is paid for once")
-      ->type_name("KEY")
+  const auto add = adder(command);
+  add("budget", o.budget, "NAME", "Name of the budget")->required();
+  add("--key", o.key, "KEY", "Name of this request: the same key gets the same answer and is paid for once")
       ->required();
   command.add_flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is spent");
   declare(command, o.use);
   declare(command, o.note);
-  command.add_option("--output", o.output, "Where an earlier answer goes, if there is one")
-      ->type_name("FILE")
-      ->group("Output");
+  adder(command, "Output")("--output", o.output, "FILE", "Where an earlier answer goes, if there is one");
 }
 
 void declare(CLI::App& command, CommitOptions& o) {
-  command.add_option("reservation", o.reservation, "Number of the reservation")->type_name("N")->required();
-  command.add_option("--release", o.release, "File that was released: its digest is recorded")->type_name("FILE");
-  command.add_option("--digest", o.digest, "Instead: its BLAKE2b-256 (b2sum -l 256)")->type_name("HEX");
+  const auto add = adder(command);
+  add("reservation", o.reservation, "N", "Number of the reservation")->required();
+  add("--release", o.release, "FILE", "File that was released: its digest is recorded");
+  add("--digest", o.digest, "HEX", "Instead: its BLAKE2b-256 (b2sum -l 256)");
   command.add_flag("--keep", o.keep, "Keep the bytes, for the same request when it comes again");
-  command.add_option("--accuracy", o.accuracy, "How good it is, if that is public; for the audit record")
-      ->type_name("A");
+  add("--accuracy", o.accuracy, "A", "How good it is, if that is public; for the audit record");
 }
 
 void declare(CLI::App& command, AdoptOptions& o) {
-  command.add_option("--reason", o.reason, "Why, for the history")->type_name("TEXT")->required();
+  adder(command)("--reason", o.reason, "TEXT", "Why, for the history")->required();
 }
 
 // A subcommand that writes to the ledger.
 template <class Options>
 void add_writing(CLI::App& budget, Action& action, const char* name, const char* description, const char* example,
-                 Result<Report> (*run)(const Options&)) {
+                 Result<Summary> (*run)(const Options&)) {
   const auto declare_all = [](CLI::App& command, Options& o) {
     declare(command, o);
     o.add_to(command, true, true);

@@ -12,9 +12,12 @@
 #include <thread>
 #include <utility>
 
+#include "noisefloor/base/input.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/input.h"
+#include "noisefloor/cli/described.h"
 #include "noisefloor/cli/torch_backend.h"
+#include "noisefloor/summary/training_summary.h"
+#include "noisefloor/training/payer.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -74,13 +77,10 @@ void Console::note(const std::string& text) {
 void Console::warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", text); }
 
 Error Console::explained(Error error, const std::string& file) const {
-  if (conflict_ && conflict_->kind == DatasetConflict::Kind::kOtherDataset) {
-    error.message += fmt::format(". To let it spend from the budget of {0}: noisefloor dataset add {1} --same-as {0}",
-                                 noisefloor::shown(conflict_->owner), noisefloor::shown(file));
-  }
+  error = with_remedy(std::move(error), conflict_, file);
   if (checkpoint_.empty()) return error;
-  error.message += fmt::format(". A run that was cut short left a checkpoint: go on from it with --resume {}",
-                               noisefloor::shown(checkpoint_));
+  error.message +=
+      fmt::format(". A run that was cut short left a checkpoint: go on from it with --resume {}", shown(checkpoint_));
   return error;
 }
 
@@ -108,52 +108,18 @@ void CreateOption::add_to(CLI::App& command) {
 
 Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption& option, const TrainingFile& file,
                                  const AskOutlook& outlook) {
-  const TrainingPrivacy& privacy = file.training.privacy;
-  const auto refusal = [&](const char* what) {
-    return invalid_argument(fmt::format(
-        "there is no {}; this would make the budget {} with epsilon {:g}, delta {:g}. Run `noisefloor dataset add {}` "
-        "first, or give --create. Nothing was spent",
-        what, noisefloor::shown(privacy.budget), privacy.epsilon.value(), privacy.delta.value(), file.location));
-  };
-  if (!ledger_is_there(access)) {
-    NF_TRY(const Outlook anew, outlook(nullptr));
-    NF_TRY_VOID(expect_fits(anew));
-    if (!option.create) return refusal("ledger");
-    return open_or_create(access);
-  }
-  NF_TRY(OpenedLedger opened, open_or_create(access));
-  NF_TRY(const Outlook there, outlook(opened.ledger.get()));
-  if (there.makes_budget && !option.create) return refusal("such budget");
-  return opened;
+  return open_to_pay(access, option.create, budget_of(file.training.privacy), file.location, outlook);
 }
 
-Result<void> report_outlook(Report& report, const LedgerAccess& access, const std::string& budget,
+Result<void> report_outlook(Summary& summary, const LedgerAccess& access, const std::string& budget,
                             const AskOutlook& outlook) {
   std::unique_ptr<Ledger> ledger;
   if (ledger_is_there(access)) {
     NF_TRY(ledger, open_to_read(access));
   }
   NF_TRY(const Outlook found, outlook(ledger.get()));
-  report.set("budget", budget);
-  report.set("budget_exists", found.budget_is_there);
-  report.set("left", found.left);
-  report.set("asked_before", found.asked_before);
-  report.set("fits", found.fits);
-  report.line("budget", found.budget_is_there
-                            ? fmt::format("{} in {}", budget, location_of(access))
-                            : fmt::format("{}, which would be made in {}", budget, location_of(access)));
-  report.line("left", found.left);
-  if (found.asked_before) report.line("charge", "none: this was asked for before");
-  report.line("fits", found.fits ? "yes" : "NO: " + found.refusal);
-  if (!found.fits) report.exit_with(exit_code(ErrorCode::kBudgetExhausted));
+  add_outlook(summary, found, budget, location_of(access));
   return success();
-}
-
-void add_report_page(Report& report, const std::string& folder, const LedgerAtHand& at_hand) {
-  const std::string page = try_to_write_report(folder, at_hand);
-  if (page.empty()) return;
-  report.set("report", page);
-  report.line("report", page);
 }
 
 }  // namespace noisefloor::cli

@@ -9,8 +9,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/cli/ledger_access.h"
-#include "noisefloor/cli/report.h"
-#include "noisefloor/cli/run_report.h"
+#include "noisefloor/summary/summary.h"
 #include "noisefloor/training/job.h"
 
 namespace CLI {
@@ -55,8 +54,6 @@ class Console final : public TrainingObserver {
 // This machine with so many threads, all cores if there is no text, and the back end of this program.
 [[nodiscard]] Result<Machine> machine_with(const std::string& threads);
 
-using AskOutlook = std::function<Result<Outlook>(Ledger*)>;
-
 // What a command may add to the ledger, and for which training.
 struct CreateOption {
   bool create = false;
@@ -71,11 +68,8 @@ struct CreateOption {
                                                const TrainingFile& file, const AskOutlook& outlook);
 
 // --dry-run: whether the ledger, which is looked at if there is one, would pay from this budget. Exit code 3 if not.
-[[nodiscard]] Result<void> report_outlook(Report& report, const LedgerAccess& access, const std::string& budget,
+[[nodiscard]] Result<void> report_outlook(Summary& summary, const LedgerAccess& access, const std::string& budget,
                                           const AskOutlook& outlook);
-
-// The report on what is in this folder, if it can be written.
-void add_report_page(Report& report, const std::string& folder, const LedgerAtHand& at_hand);
 
 inline constexpr const char* kDryRunHelp = "Say what would be charged and whether it fits; spend and write nothing";
 

@@ -1,14 +1,8 @@
-#include "noisefloor/cli/demo_command.h"
+#include "noisefloor/cli/commands.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <CLI/CLI.hpp>
-
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -18,15 +12,12 @@
 
 #include "demo_training.h"
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/process.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/report_json.h"
-
-extern char** environ;  // NOLINT: POSIX has it so
+#include "noisefloor/summary/page_summary.h"
 
 namespace noisefloor::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kUsualData = "/usr/share/datasets/fashion-mnist";
 constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
@@ -34,11 +25,6 @@ constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
 struct DemoOptions {
   std::string output;
   std::string data = kUsualData;
-};
-
-struct Outcome {
-  int exit_code;
-  std::string out;
 };
 
 // The commands of one demonstration: each is shown as a person would type it, then run by this program in the folder.
@@ -51,61 +37,43 @@ class Walk {
   void say(const std::string& text) { fmt::print(stderr, "\n{}. {}\n", ++steps_, text); }
 
   // Runs it to the exit code that is due.
-  Result<Outcome> run(const std::vector<std::string>& arguments, int due = 0) { return run(arguments, due, false); }
+  Result<void> run(const std::vector<std::string>& arguments, int due = 0) { return run(arguments, due, false); }
   // Runs it, and shows the first line of what it prints.
-  Result<Outcome> glance_at(const std::vector<std::string>& arguments) { return run(arguments, 0, true); }
+  Result<void> glance_at(const std::vector<std::string>& arguments) { return run(arguments, 0, true); }
 
-  [[nodiscard]] const Json& results() const { return results_; }
+  [[nodiscard]] const std::vector<RanCommand>& ran() const { return ran_; }
 
  private:
-  Result<Outcome> run(const std::vector<std::string>& arguments, int due, bool first_line) {
+  Result<void> run(std::vector<std::string> arguments, int due, bool first_line) {
     std::string line = "noisefloor";
     for (const std::string& argument : arguments) line += " " + argument;
     fmt::print(stderr, "$ {}{}\n", line, first_line ? " | head -1" : "");
-    NF_TRY(Outcome outcome, spawn(arguments));
-    if (!json_) {
-      const std::size_t end = first_line ? outcome.out.find('\n') : std::string::npos;
-      fmt::print(stderr, "{}{}", outcome.out.substr(0, end), end == std::string::npos ? "" : "\n");
-    }
-    if (outcome.exit_code != due) {
-      return internal_error(fmt::format("`{}` ended with exit code {}, not with {}: the demonstration ends here", line,
-                                        outcome.exit_code, due));
-    }
-    Json step{{"command", line}, {"exit_code", outcome.exit_code}};
-    if (json_ && due == 0) step["result"] = Json::parse(outcome.out, nullptr, false);
-    results_.push_back(std::move(step));
-    return outcome;
-  }
-
-  Result<Outcome> spawn(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), program_);
     if (json_) arguments.emplace_back("--json");
     const std::string out = (folder_ / "output.txt").string();
-    std::vector<char*> words{program_.data()};
-    for (std::string& argument : arguments) words.push_back(argument.data());
-    words.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addchdir_np(&actions, folder_.c_str());
-    pid_t child = 0;
-    const int failed = posix_spawn(&child, program_.c_str(), &actions, nullptr, words.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return internal_error("the program could not be started again");
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0) {
-      if (errno != EINTR) return internal_error("the program was lost");
-    }
-    NF_TRY(std::string text, read_file(out, kMaxOutput));
+    NF_TRY(const int process, start_process({program_, std::move(arguments), folder_.string(), out, {}}));
+    NF_TRY(const int exit_code, wait_for_process(process));
+    NF_TRY(const std::string text, read_file(out, kMaxOutput));
     std::error_code ignored;
     std::filesystem::remove(out, ignored);
-    return Outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, std::move(text)};
+    if (!json_) {
+      const std::size_t end = first_line ? text.find('\n') : std::string::npos;
+      fmt::print(stderr, "{}{}", text.substr(0, end), end == std::string::npos ? "" : "\n");
+    }
+    if (exit_code != due) {
+      return internal_error(
+          fmt::format("`{}` ended with exit code {}, not with {}: the demonstration ends here", line, exit_code, due));
+    }
+    ran_.push_back({line, exit_code, {}});
+    if (json_ && due == 0) ran_.back().result = text;
+    return success();
   }
 
   std::string program_;
   std::filesystem::path folder_;
   bool json_;
   int steps_ = 0;
-  Json results_ = Json::array();
+  std::vector<RanCommand> ran_;
 };
 
 // A new folder.
@@ -145,7 +113,7 @@ Result<std::string> training_of(const std::string& data) {
   return text;
 }
 
-Result<Report> run_demo(const DemoOptions& o, bool json) {
+Result<Summary> run_demo(const DemoOptions& o, bool json) {
   const auto start = std::chrono::steady_clock::now();
   NF_TRY(const std::string training, training_of(o.data));
   NF_TRY(const std::filesystem::path folder, make_folder(o.output));
@@ -172,31 +140,31 @@ Result<Report> run_demo(const DemoOptions& o, bool json) {
 
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string report_path = (folder / "model" / "report.html").string();
-  Report report(fmt::format("\nDone in {:.0f} s. Look at it: {}", seconds, report_path));
-  report.set("report", report_path);
-  report.set("folder", folder.string());
-  report.set("seconds", seconds);
-  report.set("steps", walk.results());
-  report.line("", "");
-  report.line("The same with your own data:", "");
-  report.line(fmt::format("  cp {} mine.toml", (folder / "fashion.toml").string()),
-              "# then name, [data], [model] and [plan] (docs/formats/training.md)");
-  report.line("  noisefloor plan mine.toml --reserve --output plan", "# what it takes, and its cost set aside");
-  report.line("  noisefloor train mine.toml --plan plan/plan.json --output model",
-              "# model, certificate and report, in model/");
-  return report;
+  Summary summary(fmt::format("\nDone in {:.0f} s. Look at it: {}", seconds, report_path));
+  summary.set("report", report_path);
+  summary.set("folder", folder.string());
+  summary.set("seconds", seconds);
+  add_steps(summary, walk.ran());
+  summary.line("", "");
+  summary.line("The same with your own data:", "");
+  summary.line(fmt::format("  cp {} mine.toml", (folder / "fashion.toml").string()),
+               "# then name, [data], [model] and [plan] (docs/formats/training.md)");
+  summary.line("  noisefloor plan mine.toml --create --reserve --output plan",
+               "# what it takes, and its cost set aside");
+  summary.line("  noisefloor train mine.toml --plan plan/plan.json --output model",
+               "# model, certificate and report, in model/");
+  return summary;
 }
 
 }  // namespace
 
 void add_demo_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, DemoOptions& o) {
-    command.add_option("--output", o.output, "A new folder for everything (noisefloor-demo)")
-        ->type_name("DIR")
-        ->group("Output");
-    command.add_option("--data", o.data, "Folder with the four files of Fashion-MNIST, or others of that form")
-        ->type_name("DIR")
-        ->capture_default_str();
+    auto* output = command.add_option("--output", o.output, "A new folder for everything (noisefloor-demo)");
+    output->type_name("DIR")->group("Output");
+    auto* data =
+        command.add_option("--data", o.data, "Folder with the four files of Fashion-MNIST, or others of that form");
+    data->type_name("DIR")->capture_default_str();
   };
   add_command<DemoOptions>(app, action, "demo", "The main job on Fashion-MNIST: plan, train, verify, refuse, report",
                            "--output demo", declare,

@@ -102,4 +102,24 @@ Result<OpenedLedger> open_or_create(const LedgerAccess& access) {
   return OpenedLedger{std::move(made).value(), true};
 }
 
+Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const BudgetTerms& if_new,
+                                 const std::string& file, const AskOutlook& outlook) {
+  const auto refusal = [&](const char* what) {
+    return invalid_argument(fmt::format(
+        "there is no {}; this would make the budget {} with epsilon {:g}, delta {:g}. Run `noisefloor dataset add {}` "
+        "first, or give --create. Nothing was spent",
+        what, shown(if_new.name), if_new.epsilon.value(), if_new.delta.value(), file));
+  };
+  if (!ledger_is_there(access)) {
+    NF_TRY(const Outlook anew, outlook(nullptr));
+    NF_TRY_VOID(expect_fits(anew));
+    if (!create) return refusal("ledger");
+    return open_or_create(access);
+  }
+  NF_TRY(OpenedLedger opened, open_or_create(access));
+  NF_TRY(const Outlook there, outlook(opened.ledger.get()));
+  if (there.makes_budget && !create) return refusal("such budget");
+  return opened;
+}
+
 }  // namespace noisefloor::cli

@@ -1,6 +1,7 @@
 // Which ledger a command works on, and its key.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,5 +40,11 @@ struct OpenedLedger {
   bool is_new;
 };
 [[nodiscard]] Result<OpenedLedger> open_or_create(const LedgerAccess& access);
+
+// The ledger that is to pay for uses of the dataset which `file` describes. Unless `create` is set, neither a ledger nor a budget
+// is made: the refusal says what would be. Uses that the budget would not allow for leave no ledger behind.
+using AskOutlook = std::function<Result<Outlook>(Ledger*)>;
+[[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const BudgetTerms& if_new,
+                                               const std::string& file, const AskOutlook& outlook);
 
 }  // namespace noisefloor::cli

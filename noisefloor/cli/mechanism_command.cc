@@ -1,35 +1,30 @@
-#include "noisefloor/cli/mechanism_command.h"
+#include "noisefloor/cli/commands.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "noisefloor/base/input.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/input.h"
+#include "noisefloor/cli/described.h"
 #include "noisefloor/statistics/choice_questions.h"
+#include "noisefloor/statistics/column_questions.h"
 #include "noisefloor/statistics/count_questions.h"
 #include "noisefloor/statistics/number_questions.h"
+#include "noisefloor/statistics/private_text.h"
+#include "noisefloor/summary/answer_summary.h"
+#include "version.h"
 
 namespace noisefloor::cli {
 namespace {
 
 using Wants = PrivacyOptions::Wants;
 using Neighbouring = PrivacyOptions::Neighbouring;
-
-CLI::Option* add_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type) {
-  return command.add_option(name, text, help)->type_name(type);
-}
-
-void need_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type) {
-  add_text(command, name, text, help, type)->required();
-}
-
-void add_default(CLI::App& command, const char* name, std::string& text, const char* help, const char* type) {
-  add_text(command, name, text, help, type)->capture_default_str();
-}
 
 // --- One number
 
@@ -57,15 +52,6 @@ Result<Sensitivity> parse_sensitivity(const PrivacyOptions& privacy, const std::
   return Sensitivity::of_scalar(neighbours, change);
 }
 
-Result<GaussianCalibration> parse_calibration(const std::string& text) {
-  for (const auto calibration : {GaussianCalibration::kAnalytic, GaussianCalibration::kClassical,
-                                 GaussianCalibration::kClassicalBeyondItsProof}) {
-    if (name_of(calibration) == text) return calibration;
-  }
-  return invalid_argument(
-      fmt::format("--calibration must be analytic, classical or classical-beyond-its-proof; got '{:.40}'", text));
-}
-
 Result<Question> ask_laplace(const NumberOptions& o) {
   NF_TRY(const double answer, parse_private_number("--value", o.value));
   NF_TRY(const Sensitivity sensitivity, parse_sensitivity(o.privacy, o.sensitivity));
@@ -80,7 +66,7 @@ Result<Question> ask_gaussian(const NumberOptions& o) {
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
   NF_TRY(const Delta delta, o.privacy.get_delta());
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
-  NF_TRY(const GaussianCalibration calibration, parse_calibration(o.calibration));
+  NF_TRY(const GaussianCalibration calibration, parse_calibration("--calibration", o.calibration));
   return gaussian_question(answer, sensitivity, epsilon, delta, calibration, confidence);
 }
 
@@ -92,14 +78,17 @@ Result<Question> ask_geometric(const NumberOptions& o) {
   return geometric_question(count, sensitivity, epsilon, confidence);
 }
 
-// --- Many numbers from a file
+// --- Many numbers, from a file or from a column of a dataset
 
 struct DataOptions {
   PrivacyOptions privacy;
   std::string input;
   std::string lower;
   std::string upper;
+  std::string dataset;
+  std::string column;
   std::string level = "0.5";
+  bool create = false;
 
   [[nodiscard]] Result<BoundedQuery> get_query() const {
     NF_TRY(const Neighbours neighbours, privacy.get_neighbours());
@@ -114,14 +103,73 @@ struct DataOptions {
 };
 
 void declare_data(CLI::App& command, DataOptions& o) {
-  need_text(command, "--input", o.input, "File with one number a line; - is standard input", "FILE");
-  need_text(command, "--lower", o.lower, "Public lower bound of a value", "X");
-  need_text(command, "--upper", o.upper, "Public upper bound of a value", "X");
+  add_text(command, "--dataset", o.dataset, "Description of the dataset, whose budget pays (docs/formats/dataset.md)",
+           "FILE", "Dataset");
+  add_text(command, "--column", o.column, "Its column, with the bounds that the description states", "NAME", "Dataset");
+  command.add_flag("--create", o.create, "Add the dataset, its budget and the ledger where they are missing")
+      ->group("Dataset");
+  add_text(command, "--input", o.input, "Instead: a file with one number a line; - is standard input", "FILE");
+  add_text(command, "--lower", o.lower, "Public lower bound of a value; with --input", "X");
+  add_text(command, "--upper", o.upper, "Public upper bound of a value; with --input", "X");
 }
 
 void declare_quantile(CLI::App& command, DataOptions& o) {
   declare_data(command, o);
   add_default(command, "--level", o.level, "0 is the minimum, 0.5 the median, 1 the maximum", "Q");
+}
+
+// What the description says cannot be said again, so that the two cannot disagree.
+Result<void> expect_nothing_beside_the_dataset(const DataOptions& o) {
+  const PrivacyOptions usual;
+  for (const auto& [name, given] : {std::pair<const char*, bool>{"--input", !o.input.empty()},
+                                    {"--lower", !o.lower.empty()},
+                                    {"--upper", !o.upper.empty()},
+                                    {"--charge", !o.privacy.charging.budget.empty()},
+                                    {"--replay-seed", !o.privacy.replay_seed.empty()},
+                                    {"--adjacency", o.privacy.adjacency != usual.adjacency},
+                                    {"--unit", o.privacy.unit != usual.unit},
+                                    {"--rows-per-unit", o.privacy.rows_per_unit != usual.rows_per_unit}}) {
+    if (given) {
+      return invalid_argument(
+          fmt::format("the description of the dataset says that: leave out {}, or --dataset", name));
+    }
+  }
+  if (o.column.empty()) return invalid_argument("--dataset needs --column, the name of a numeric column");
+  if (o.privacy.charging.key.empty()) {
+    return invalid_argument("--dataset needs --key, a name for this question: whoever asks again gets the same answer");
+  }
+  return success();
+}
+
+Result<Summary> answer_from_dataset(const DataOptions& o, ColumnStatistic statistic) {
+  NF_TRY_VOID(expect_nothing_beside_the_dataset(o));
+  NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
+  NF_TRY(const Delta delta, o.privacy.get_delta());
+  NF_TRY(const Confidence confidence, o.privacy.get_confidence());
+  NF_TRY(const double level, parse_number("--level", o.level));
+  NF_TRY(const DescribedRows rows, described_rows(o.dataset));
+  NF_TRY(SecureRandom random, SecureRandom::create());
+  NF_TRY(const Question question,
+         column_question(rows, {statistic, o.column, epsilon, delta, confidence, level}, random));
+  const ChargeOptions& charging = o.privacy.charging;
+  const DatasetAsker asker{charging.key, NOISEFLOOR_VERSION, o.create ? NewDatasets::kAdd : NewDatasets::kRefuse};
+  const auto outlook = [&](Ledger* ledger) { return outlook_about(rows.description, question, asker, ledger); };
+  if (charging.dry_run) {
+    std::unique_ptr<Ledger> ledger;
+    if (ledger_is_there(charging)) {
+      NF_TRY(ledger, open_to_read(charging));
+    }
+    NF_TRY(const Outlook found, outlook(ledger.get()));
+    return outlook_summary(question, request_about(rows.description, asker), found);
+  }
+  NF_TRY(const OpenedLedger opened, open_to_pay(charging, o.create, terms_of(rows.description), o.dataset, outlook));
+  ChosenOutlet chosen(charging);
+  std::optional<DatasetConflict> conflict;
+  Result<ReleasedAnswer> released = ask_dataset(rows, question, asker, *opened.ledger, chosen.outlet(), &conflict);
+  if (!released.has_value()) return with_remedy(std::move(released).error(), conflict, o.dataset);
+  Summary summary = summary_of(released.value(), o.privacy.guarantee());
+  chosen.name_files(summary);
+  return summary;
 }
 
 Result<Question> ask_sum(const DataOptions& o) {
@@ -140,6 +188,18 @@ Result<Question> ask_quantile(const DataOptions& o) {
   NF_TRY(const double level, parse_number("--level", o.level));
   NF_TRY(std::vector<double> numbers, read_numbers(o.input));
   return quantile_question(std::move(numbers), level, query);
+}
+
+Result<void> expect_input_with_bounds(const DataOptions& o) {
+  if (!o.column.empty() || o.create) return invalid_argument("--column and --create are for a --dataset: name it");
+  for (const auto& [name, text] :
+       {std::pair<const char*, const std::string&>{"--input", o.input}, {"--lower", o.lower}, {"--upper", o.upper}}) {
+    if (text.empty()) {
+      return invalid_argument(fmt::format(
+          "{} is missing: give --input FILE with --lower and --upper, or --dataset FILE with --column", name));
+    }
+  }
+  return success();
 }
 
 // --- Choices
@@ -220,27 +280,13 @@ struct CountsOptions {
   std::string steps;
 };
 
-// The counts as whole numbers, 0 or above unless `may_be_negative`.
-Result<NamedCounts> parse_counts(std::string_view what, const std::string& text, bool may_be_negative = false) {
-  NF_TRY(NamedNumbers parsed, parse_named_numbers(what, text));
-  NamedCounts counts{std::move(parsed.names), {}};
-  for (double number : parsed.numbers) {
-    if (number != std::floor(number) || std::fabs(number) > 0x1p53 || (number < 0 && !may_be_negative)) {
-      return invalid_argument(fmt::format("part {} of {} is not a whole number{}", counts.counts.size() + 1, what,
-                                          may_be_negative ? "" : ", 0 or above"));
-    }
-    counts.counts.push_back(static_cast<std::int64_t>(number));
-  }
-  return counts;
-}
-
 void declare_histogram(CLI::App& command, CountsOptions& o) {
   need_text(command, "--counts", o.counts, "Private counts of all bins, empty ones too: low=12,high=7", "LIST");
   add_default(command, "--bins-per-row", o.bins_per_row, "Bins that one row falls into at most", "K");
 }
 
 Result<Question> ask_histogram(const CountsOptions& o) {
-  NF_TRY(NamedCounts bins, parse_counts("--counts", o.counts));
+  NF_TRY(NamedCounts bins, parse_named_counts("--counts", o.counts));
   NF_TRY(const Neighbours neighbours, o.privacy.get_neighbours());
   NF_TRY(const std::uint64_t bins_per_row, parse_count("--bins-per-row", o.bins_per_row));
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
@@ -257,7 +303,7 @@ void declare_partitions(CLI::App& command, CountsOptions& o) {
 }
 
 Result<Question> ask_partitions(const CountsOptions& o) {
-  NF_TRY(NamedCounts groups, parse_counts("--counts", o.counts));
+  NF_TRY(NamedCounts groups, parse_named_counts("--counts", o.counts));
   NF_TRY(const std::uint64_t max_partitions, parse_count("--max-partitions", o.max_partitions));
   NF_TRY(const PartitionRule rule, parse_partition_rule(o.rule));
   NF_TRY(const Epsilon epsilon, o.privacy.get_epsilon());
@@ -272,7 +318,7 @@ void declare_tree(CLI::App& command, CountsOptions& o) {
 }
 
 Result<Question> ask_tree(const CountsOptions& o) {
-  NF_TRY(NamedCounts values, parse_counts("--values", o.counts, true));
+  NF_TRY(NamedCounts values, parse_named_counts("--values", o.counts, Counts::kMayBeNegative));
   NF_TRY(const Neighbours neighbours, o.privacy.get_neighbours());
   NF_TRY(const std::uint64_t length,
          o.steps.empty() ? Result<std::uint64_t>(values.counts.size()) : parse_count("--steps", o.steps));
@@ -294,11 +340,28 @@ struct Adder {
       declare(command, o);
       o.privacy.add_to(command, wants, neighbouring);
     };
-    const auto run = [ask](const Options& o) -> Result<Report> {
+    const auto run = [ask](const Options& o) -> Result<Summary> {
       NF_TRY(const Question question, ask(o));
       return o.privacy.answer(question);
     };
     add_command<Options>(parent, action, std::string(name), description, example, declare_all, run);
+  }
+
+  // The same for numbers that come from a file, or from a dataset whose budget pays.
+  void add_data(const char* name, const char* description, Wants wants, const char* example,
+                void (*declare)(CLI::App&, DataOptions&), Result<Question> (*ask)(const DataOptions&),
+                ColumnStatistic statistic) {
+    const auto declare_all = [&](CLI::App& command, DataOptions& o) {
+      declare(command, o);
+      o.privacy.add_to(command, wants, Neighbouring::kAny);
+    };
+    const auto run = [ask, statistic](const DataOptions& o) -> Result<Summary> {
+      if (!o.dataset.empty()) return answer_from_dataset(o, statistic);
+      NF_TRY_VOID(expect_input_with_bounds(o));
+      NF_TRY(const Question question, ask(o));
+      return o.privacy.answer(question);
+    };
+    add_command<DataOptions>(parent, action, name, description, example, declare_all, run);
   }
 };
 
@@ -317,13 +380,14 @@ void add_mechanism_command(CLI::App& app, Action& action) {
   to.add("geometric", "Whole noise on a count (pure DP)", Wants::kEpsilon, "--value 342 --sensitivity 1 --epsilon 0.5",
          declare_number, ask_geometric);
 
-  to.add("sum", "Sum of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
-         "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data, ask_sum);
-  to.add("mean", "Mean of bounded numbers from a file", Wants::kEpsilonOptionalDelta,
-         "--input ages.txt --lower 0 --upper 100 --epsilon 1 --delta 1e-6 --adjacency replace-one", declare_data,
-         ask_mean);
-  to.add("quantile", "Median or other quantile of bounded numbers from a file", Wants::kEpsilon,
-         "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile, ask_quantile);
+  to.add_data("sum", "Sum of bounded numbers from a dataset or a file", Wants::kEpsilonOptionalDelta,
+              "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data, ask_sum, ColumnStatistic::kSum);
+  to.add_data("mean", "Mean of bounded numbers from a dataset or a file", Wants::kEpsilonOptionalDelta,
+              "--dataset patients.toml --column age --epsilon 0.1 --key mean-age", declare_data, ask_mean,
+              ColumnStatistic::kMean);
+  to.add_data("quantile", "Median or other quantile of bounded numbers from a dataset or a file", Wants::kEpsilon,
+              "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile, ask_quantile,
+              ColumnStatistic::kQuantile);
 
   for (SelectionRule rule : {SelectionRule::kExponential, SelectionRule::kPermuteAndFlip, SelectionRule::kNoisyMax}) {
     to.add(name_of(rule), "Choose the best candidate, or the top k", Wants::kEpsilon,

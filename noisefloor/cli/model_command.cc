@@ -1,15 +1,13 @@
-#include "noisefloor/cli/model_command.h"
+#include "noisefloor/cli/commands.h"
 
 #include <CLI/CLI.hpp>
-
-#include <fmt/format.h>
 
 #include <string>
 #include <utility>
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/cli/console.h"
-#include "noisefloor/cli/model_report.h"
+#include "noisefloor/summary/quality_summary.h"
 #include "noisefloor/training/prediction.h"
 
 namespace noisefloor::cli {
@@ -37,18 +35,15 @@ void declare_model(CLI::App& command, ModelOptions& o) {
   command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
 }
 
-Result<Report> run_evaluate(const ModelOptions& o) {
+Result<Summary> run_evaluate(const ModelOptions& o) {
   NF_TRY(const TrainingFile file, training_file_at(o.file));
   NF_TRY(const Machine machine, machine_with(o.threads));
   const std::string path = o.model_path(file.training);
   NF_TRY(const Quality quality, evaluate_model(file, path, machine));
-  Report report(fmt::format("{} on its test data", path));
-  report.set("model", path);
-  report_quality(report, "test", quality);
-  return report;
+  return evaluation_summary(path, quality);
 }
 
-Result<Report> run_predict(const PredictOptions& o, bool json) {
+Result<Summary> run_predict(const PredictOptions& o, bool json) {
   const bool to_output = o.output == "-";
   if (to_output && json) return invalid_argument("--json and --output - both want standard output: name a file");
   NF_TRY(const TrainingFile file, training_file_at(o.file));
@@ -59,15 +54,10 @@ Result<Report> run_predict(const PredictOptions& o, bool json) {
   NF_TRY(Predictions made, predict(file, path, wish, machine));
   if (to_output) {  // The table alone, whose last line the report ends.
     made.csv.pop_back();
-    return Report(std::move(made.csv));
+    return Summary(std::move(made.csv));
   }
   NF_TRY_VOID(write_file(o.output, made.csv));
-  Report report(fmt::format("Predictions of {}", path));
-  report.set("model", path);
-  report.set("predictions", o.output);
-  report.set("examples", made.examples);
-  report.line("predictions", fmt::format("{} ({} examples)", o.output, made.examples));
-  return report;
+  return summary_of(made, path, o.output);
 }
 
 }  // namespace
@@ -80,16 +70,15 @@ void add_evaluate_command(CLI::App& app, Action& action) {
 void add_predict_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, PredictOptions& o) {
     declare_model(command, o);
-    command
-        .add_option("--input", o.input, "Examples to predict for, in the format of its [data]; labels may be missing")
-        ->type_name("FILE")
+    const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
+      return command.add_option(name, value, text)->type_name(type);
+    };
+    add("--input", o.input, "Examples to predict for, in the format of its [data]; labels may be missing", "FILE")
         ->required();
-    command.add_option("--output", o.output, "Where the predictions go, as CSV; - is standard output")
-        ->type_name("FILE")
+    add("--output", o.output, "Where the predictions go, as CSV; - is standard output", "FILE")
         ->required()
         ->group("Output");
-    command.add_option("--id", o.id, "A column of a CSV file that is carried through, to tell examples by")
-        ->type_name("COLUMN");
+    add("--id", o.id, "A column of a CSV file that is carried through, to tell examples by", "COLUMN");
   };
   add_command<PredictOptions>(app, action, "predict", "What a trained model says of examples",
                               "examples/training/streamrec.toml --input new.csv --output predictions.csv", declare,

@@ -10,10 +10,9 @@
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/cli/charge.h"
-#include "noisefloor/cli/report.h"
 #include "noisefloor/mechanisms/sensitivity.h"
 #include "noisefloor/release/question.h"
-#include "noisefloor/statistics/choice_questions.h"
+#include "noisefloor/summary/summary.h"
 
 namespace CLI {
 class App;
@@ -23,14 +22,14 @@ namespace noisefloor::cli {
 
 // How a command hands its work to the program: parsing fills the options, then `run` is called.
 struct Action {
-  std::function<Result<Report>()> run;
+  std::function<Result<Summary>()> run;
   bool json = false;
 };
 
 // The two ends of add_command, which need CLI11.
 [[nodiscard]] CLI::App& begin_command(CLI::App& parent, const std::string& name, const char* description);
 void end_command(const CLI::App& parent, CLI::App& command, Action& action, const char* example,
-                 std::function<Result<Report>()> run);
+                 std::function<Result<Summary>()> run);
 
 // Adds the command NAME below `parent`: `declare` binds its options, and `run` gets them once they are parsed.
 template <class Options, class Declare, class Run>
@@ -41,6 +40,14 @@ void add_command(CLI::App& parent, Action& action, const std::string& name, cons
   declare(command, *options);
   end_command(parent, command, action, example, [options, run = std::move(run)] { return run(*options); });
 }
+
+// An option that takes text: one that may be left out, one that must be given, and one whose default help shows.
+void add_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
+              const char* group = nullptr);
+void need_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
+               const char* group = nullptr);
+void add_default(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
+                 const char* group = nullptr);
 
 void add_adjacency_option(CLI::App& command, std::string& adjacency);
 void add_unit_option(CLI::App& command, std::string& unit);
@@ -65,19 +72,14 @@ struct PrivacyOptions {
   [[nodiscard]] Result<PrivacyUnit> get_unit() const { return parse_privacy_unit(unit); }
   [[nodiscard]] Result<Confidence> get_confidence() const;
 
+  // What was asked for, in the words of the options.
+  [[nodiscard]] std::string guarantee() const;
+
   // The answer with noise from the system, or from --replay-seed. With --charge it is paid for first.
-  [[nodiscard]] Result<Report> answer(const Question& question) const;
+  [[nodiscard]] Result<Summary> answer(const Question& question) const;
 
  private:
   [[nodiscard]] Result<std::uint64_t> get_seed() const;
 };
-
-// A private number that was given as an argument: errors do not show it.
-[[nodiscard]] Result<double> parse_private_number(std::string_view what, const std::string& text);
-[[nodiscard]] Result<std::int64_t> parse_private_integer(std::string_view what, const std::string& text);
-
-// "low=12000,high=35" or "12000,35": names are optional. `what` names the option in errors. Values are private and not
-// shown.
-[[nodiscard]] Result<NamedNumbers> parse_named_numbers(std::string_view what, const std::string& text);
 
 }  // namespace noisefloor::cli

@@ -1,18 +1,22 @@
-#include "noisefloor/cli/report_command.h"
+#include "noisefloor/cli/commands.h"
+#include "noisefloor/cli/report_page.h"
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/cli/ledger_access.h"
-#include "noisefloor/cli/report_json.h"
-#include "noisefloor/cli/run_report.h"
 #include "noisefloor/report/assembled_report.h"
+#include "noisefloor/summary/page_summary.h"
+#include "version.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -22,41 +26,80 @@ struct ReportOptions : LedgerAccess {
   std::string output;
 };
 
-Result<Report> run_report(const ReportOptions& o) {
+// The place is left out where it is an address, which may hold a password.
+std::string verify_command(const Verdict& verdict, const std::string& place) {
+  std::string command = "noisefloor verify " + shell_word(verdict.file);
+  if (verdict.payment != Payment::kPaid) return command;
+  const bool is_address = place.find("://") != std::string::npos;
+  return command + " --ledger " + (is_address ? std::string("PLACE") : shell_word(place));
+}
+
+std::vector<HtmlReport::Command> commands_of(const AssembledReport& report, const std::string& path,
+                                             const std::string& place) {
+  std::vector<HtmlReport::Command> commands;
+  for (const Verdict& verdict : report.verdicts) {
+    const std::string run = std::filesystem::path(verdict.file).parent_path().filename().string();
+    commands.push_back({report.is_sweep ? fmt::format("Check {}:", run) : "Check that all of this is so:",
+                        verify_command(verdict, place)});
+  }
+  if (!report.command.empty()) {
+    commands.push_back({report.verdicts.front().is_private()
+                            ? "How it was trained. To train again draws fresh noise, needs another --key and "
+                              "--output, and is charged again:"
+                            : "How it was trained:",
+                        report.command});
+  }
+  commands.push_back({"Write this report again:", "noisefloor report " + shell_word(path)});
+  return commands;
+}
+
+// The page on `path`, written to `output`, or to report.html in its folder.
+Result<Summary> write_report(const std::string& path, const LedgerToAsk& ledger, const std::string& place,
+                             std::string output) {
+  NF_TRY(AssembledReport report, report_on(path, ledger));
+  report.page.commands = commands_of(report, path, place);
+  report.page.program = std::string("noisefloor ") + NOISEFLOOR_VERSION;
+  if (output.empty()) output = report_file_of(path);
+  const std::string html = to_html(report.page);
+  NF_TRY_VOID(write_file(output, html));
+  return summary_of(report.page, output, html.size());
+}
+
+Result<Summary> run_report(const ReportOptions& o) {
   std::unique_ptr<Ledger> ledger;
   const std::string location = location_of(o);
   if (!o.ledger.empty() || std::filesystem::exists(location)) {
     NF_TRY(ledger, open_to_read(o));
   }
-  NF_TRY(const HtmlReport page, page_on(o.path, {ledger.get(), location, !o.ledger.empty()}));
-  const std::string output = o.output.empty() ? report_file_of(o.path) : o.output;
-  const std::string html = to_html(page);
-  NF_TRY_VOID(write_file(output, html));
-  Report report(fmt::format("Report on {}", page.name));
-  const HtmlReport::Promise& promise = page.promise;
-  report.set("report", output);
-  report.set("bytes", html.size());
-  report.set("name", page.name);
-  report.set("private", std::isfinite(promise.epsilon_upper));
-  report.set("epsilon", interval_json(promise.epsilon_lower, promise.epsilon_upper));
-  report.set("delta", promise.delta);
-  report.set("ledger_checked", page.budget.has_value());
-  report.line("report", output);
-  report.line("says", promise_in_words(page));
-  return report;
+  return write_report(o.path, {ledger.get(), !o.ledger.empty()}, location, o.output);
 }
 
 }  // namespace
 
+std::string try_to_write_report(const std::string& folder, Ledger* ledger, const std::string& place) {
+  const Result<Summary> written = write_report(folder, {ledger, true}, place, "");
+  if (written.has_value()) return report_file_of(folder);
+  fmt::print(stderr, "warning: no report was written: {}\n", written.error().message);
+  return "";
+}
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 void add_report_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, ReportOptions& o) {
-    command
-        .add_option("PATH", o.path,
-                    "The folder of a training or a sweep, a model (safetensors) or a certificate (JSON)")
-        ->required();
-    command.add_option("--output", o.output, "The file to write (report.html in that folder)")
-        ->type_name("FILE")
-        ->group("Output");
+    const char* paths = "The folder of a training or a sweep, a model (safetensors) or a certificate (JSON)";
+    command.add_option("PATH", o.path, paths)->required();
+    auto* output = command.add_option("--output", o.output, "The file to write (report.html in that folder)");
+    output->type_name("FILE")->group("Output");
     o.add_to(command, false, false);
   };
   add_command<ReportOptions>(app, action, "report", "Verify a run and write its report, one HTML file",

@@ -1,15 +1,15 @@
 // Several processes that train one model: `--workers K` starts the others on this machine, `--rendezvous HOST:PORT --rank R` joins
 // those on other machines.
 //
-// What they say to each other is in training/worker_team.h; here they are started, found and ended.
+// What they say to each other is in training/worker_team.h, and training/worker_processes.h starts and ends them.
 // Thread safety: none.
 #pragma once
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/training/worker_processes.h"
 #include "noisefloor/training/worker_team.h"
 
 namespace CLI {
@@ -33,9 +33,6 @@ class Workers {
   // Starts the others if they are to run here, and meets them. One worker alone if the options say nothing of others. May
   // begin the program anew (torch_backend.h).
   [[nodiscard]] static Result<std::unique_ptr<Workers>> meet(const WorkerOptions& options);
-  ~Workers();
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
 
   // All of them, as this one sees them; they must outlive it.
   [[nodiscard]] WorkerTeam team() { return WorkerTeam(group_.get(), here_); }
@@ -44,13 +41,10 @@ class Workers {
   [[nodiscard]] Error explained(Error error);
 
  private:
-  Workers() = default;
-  [[nodiscard]] Result<void> start_others(std::size_t size);
-
+  // In this order: the others end when they see the group closed.
+  std::unique_ptr<WorkerProcesses> others_;  // null unless they were started here
   std::unique_ptr<WorkerGroup> group_;
   std::size_t here_ = 1;
-  std::string folder_;               // of workers that were started here
-  std::vector<int> processes_ = {};  // their ids
 };
 
 }  // namespace noisefloor::cli

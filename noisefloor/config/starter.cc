@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "noisefloor/base/file.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/config/blank.h"
 
 namespace noisefloor {
@@ -68,6 +70,22 @@ std::string column_of(const ColumnOutline& column, const PublicColumn* known) {
     out += fmt::format("lower = {0}\nupper = {0}\n", blank());
   }
   return out;
+}
+
+namespace fs = std::filesystem;
+
+Result<void> expect_new(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return success();
+  return invalid_argument(
+      fmt::format("{} exists, and init overwrites nothing: remove it, or give another name", shown(path.string())));
+}
+
+// The path of the table as a file in `folder` has it.
+std::string seen_from(const fs::path& folder, const std::string& table) {
+  std::error_code error;
+  const fs::path relative = fs::relative(table, folder, error);
+  return error || relative.empty() ? fs::absolute(table).string() : relative.string();
 }
 
 }  // namespace
@@ -133,6 +151,26 @@ std::string starter_name(const std::string& table) {
   }
   while (name.ends_with('-')) name.pop_back();
   return name.empty() ? "data" : name;
+}
+
+Result<StarterFiles> write_starter(const StarterRequest& request) {
+  NF_TRY(const CsvOutline outline, outline_csv(request.table));
+  std::optional<std::vector<PublicColumn>> known;
+  if (request.is_public) {
+    NF_TRY(known, survey_public_csv(request.table, outline));
+  }
+  const std::string name = request.name.empty() ? starter_name(request.table) : request.name;
+  const fs::path folder = request.folder;
+  const fs::path description = folder / (name + ".toml");
+  const fs::path training = folder / (name + "-training.toml");
+  NF_TRY_VOID(expect_new(description));
+  NF_TRY_VOID(expect_new(training));
+  const StarterNames names{name, seen_from(folder, request.table), description.filename().string()};
+  std::error_code ignored;  // a folder that cannot be made is reported when the file is written
+  fs::create_directories(folder, ignored);
+  NF_TRY_VOID(write_file(description.string(), starter_description(names, outline, known)));
+  NF_TRY_VOID(write_file(training.string(), starter_training(names)));
+  return StarterFiles{description.string(), training.string(), outline.columns.size()};
 }
 
 }  // namespace noisefloor

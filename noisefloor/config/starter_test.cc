@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "noisefloor/config/blank.h"
 #include "noisefloor/config/training.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -107,6 +111,49 @@ TEST(Starter, TakesNamesFromThePathOfTheTable) {
   EXPECT_EQ(starter_name("x.csv"), "x");
   EXPECT_EQ(starter_name(".csv"), "data");
   EXPECT_EQ(starter_name("__a__.csv"), "a");
+}
+
+class WrittenStarter : public ::testing::Test {
+ protected:
+  void SetUp() override { std::ofstream(table_) << "age,ill\n31,no\n77,yes\n"; }
+  [[nodiscard]] static std::string read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string table_ = folder_.path("Visits 2024.csv");
+};
+
+TEST_F(WrittenStarter, NamesTheTableAsSeenFromItsFolder) {
+  const Result<StarterFiles> made = write_starter({.table = table_, .folder = folder_.path("new")});
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  EXPECT_EQ(made.value().description, folder_.path("new/visits-2024.toml"));
+  EXPECT_EQ(made.value().training, folder_.path("new/visits-2024-training.toml"));
+  EXPECT_EQ(made.value().columns, 2U);
+  const std::string description = read(made.value().description);
+  EXPECT_TRUE(holds(description, "../Visits 2024.csv")) << description;
+  EXPECT_FALSE(holds(description, "77")) << "a bound was read from private data: " << description;
+  EXPECT_TRUE(holds(read(made.value().training), "visits-2024.toml"));
+}
+
+TEST_F(WrittenStarter, ReadsBoundsFromAPublicTable) {
+  const StarterFiles made =
+      write_starter({.table = table_, .name = "open", .folder = folder_.path("new"), .is_public = true}).value();
+  EXPECT_TRUE(holds(read(made.description), "lower = 31\nupper = 77\n")) << read(made.description);
+}
+
+TEST_F(WrittenStarter, OverwritesNothing) {
+  const StarterRequest request{.table = table_, .folder = folder_.path("new")};
+  const StarterFiles made = write_starter(request).value();
+  std::ofstream(made.training) << "mine";
+  std::filesystem::remove(made.description);
+  const Result<StarterFiles> again = write_starter(request);
+  ASSERT_FALSE(again.has_value());
+  EXPECT_EQ(again.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(holds(again.error().message, "overwrites nothing")) << again.error().message;
+  EXPECT_EQ(read(made.training), "mine");
+  EXPECT_FALSE(std::filesystem::exists(made.description)) << "it was written before the other was found";
 }
 
 }  // namespace

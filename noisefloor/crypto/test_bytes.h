@@ -1,4 +1,6 @@
 // Hexadecimal text as bytes, for tests with published vectors.
+//
+// Internal to crypto/.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,7 @@
 // The loops of kernels.h, written once for vectors of any width. Each instruction set has one file that includes this
 // with its flags and instantiates Loops with a type of its own, which keeps the instances apart.
+//
+// Internal to lanes/.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
 // The tables of kernels.h, one for each instruction set.
+//
+// Internal to lanes/.
 #pragma once
 
 #include "noisefloor/lanes/kernels.h"

@@ -1,4 +1,5 @@
 #include "noisefloor/ledger/account.h"
+#include "noisefloor/numerics/bisect.h"
 
 #include <fmt/format.h>
 
@@ -113,16 +114,11 @@ Result<Rho> zcdp_budget_of(const BudgetTerms& terms) {
   const double l = -std::log(delta.value());
   const double epsilon = terms.epsilon.value();
   const double root = epsilon / (std::sqrt(l + epsilon) + std::sqrt(l));
-  double low = root * root * (1 - 1e-9);
+  const double low = root * root * (1 - 1e-9);
   NF_TRY(const bool fits, within(low));
   if (!fits) return internal_error("the closed form of a zCDP budget exceeds the budget");
-  double high = low * 0x1p16;
-  for (int i = 0; i < 100 && high - low > 1e-12 * low; ++i) {
-    const double middle = high > 2 * low ? std::sqrt(low) * std::sqrt(high) : low + (high - low) / 2;
-    NF_TRY(const bool more, within(middle));
-    (more ? low : high) = middle;
-  }
-  return Rho::make(low);
+  NF_TRY(const Bracket found, try_bisect({low, low * 0x1p16}, {.halvings = 100, .relative = 1e-12}, within));
+  return Rho::make(found.holds);
 }
 
 Result<void> check_terms(const BudgetTerms& terms) {

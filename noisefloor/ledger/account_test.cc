@@ -116,7 +116,7 @@ TEST(Account, ChecksItsTerms) {
   refused(t, "[0, 1)");
   t = terms(1, 1e-5, Rule::kRdp);
   t.orders = {4, 2};
-  refused(t, "grow");
+  refused(t, "increasing");
   t.orders = {0.5};
   refused(t, "above 1");
   t.orders = {};

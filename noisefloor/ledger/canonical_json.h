@@ -1,5 +1,7 @@
 // Writes and reads canonical JSON, in which every value has exactly one text: fields in a fixed order, no spaces, the
 // shortest form of every number, the fewest escapes. The reader takes one pass and refuses any other text.
+//
+// Internal to ledger/.
 #pragma once
 
 #include <array>

@@ -13,15 +13,17 @@
 
 #include "tests/support/faulty_vfs.h"
 #include "tests/support/ledger_pieces.h"
+#include "tests/support/ledger_place.h"
 #include "tests/support/replay_engine.h"
-#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::Backend;
 using testing::expect_clean;
 using testing::expect_error;
 using testing::expect_good;
+using testing::LedgerPlace;
 using testing::pure;
 using testing::request;
 using testing::terms;
@@ -50,11 +52,13 @@ RowSketch sketch(const Ledger& ledger, const Rows& rows) {
   return std::move(sketcher).finish();
 }
 
-class DatasetsTest : public ::testing::Test {
+class LedgerWithDatasets {
  protected:
-  void SetUp() override { ledger_ = value_of(Ledger::create(path(), SigningKey::from_seed(kSeed), {})); }
+  explicit LedgerWithDatasets(Backend backend) : place_(backend) {
+    if (place_.is_there()) ledger_ = value_of(Ledger::create(path(), SigningKey::from_seed(kSeed), {}));
+  }
 
-  [[nodiscard]] std::string path() const { return folder_.path("a.ledger"); }
+  [[nodiscard]] const std::string& path() const { return place_.location(); }
   [[nodiscard]] std::unique_ptr<Ledger> open() const {
     return value_of(Ledger::open(path(), SigningKey::from_seed(kSeed), {}));
   }
@@ -79,8 +83,24 @@ class DatasetsTest : public ::testing::Test {
     return count;
   }
 
-  testing::TemporaryFolder folder_;
+  LedgerPlace place_;
   std::unique_ptr<Ledger> ledger_;
+};
+
+class DatasetsTest : public ::testing::TestWithParam<Backend>, protected LedgerWithDatasets {
+ protected:
+  DatasetsTest() : LedgerWithDatasets(GetParam()) {}
+  void SetUp() override {
+    if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Sqlite, DatasetsTest, ::testing::Values(Backend::kSqlite));
+INSTANTIATE_TEST_SUITE_P(Postgres, DatasetsTest, ::testing::Values(Backend::kPostgres));
+
+// Attacks on the file.
+class DatasetFilesTest : public ::testing::Test, protected LedgerWithDatasets {
+ protected:
+  DatasetFilesTest() : LedgerWithDatasets(Backend::kSqlite) {}
 };
 
 DatasetGrant expect_granted(const Result<DatasetOutcome>& outcome) {
@@ -100,7 +120,7 @@ void expect_conflict(const Result<DatasetOutcome>& outcome, Kind kind, const std
   EXPECT_FALSE(granted(outcome.value()).has_value());
 }
 
-TEST_F(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {
+TEST_P(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {
   const Rows rows = people(200, 1);
   const DatasetGrant added = expect_granted(add("patients", rows));
   EXPECT_TRUE(added.new_budget);
@@ -113,12 +133,12 @@ TEST_F(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, RefusesAnUnknownDataset) {
+TEST_P(DatasetsTest, RefusesAnUnknownDataset) {
   expect_conflict(claim("patients", people(200, 1)), Kind::kUnknown, "");
   EXPECT_EQ(entries(), 1U);
 }
 
-TEST_F(DatasetsTest, RefusesARenamedCopyAndWritesNothing) {
+TEST_P(DatasetsTest, RefusesARenamedCopyAndWritesNothing) {
   const Rows rows = people(2'000, 1);
   expect_granted(add("patients", rows));
   const std::uint64_t before = entries();
@@ -135,7 +155,7 @@ TEST_F(DatasetsTest, RefusesARenamedCopyAndWritesNothing) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, LetsADeclaredCopyShareTheBudget) {
+TEST_P(DatasetsTest, LetsADeclaredCopyShareTheBudget) {
   const Rows rows = people(500, 1);
   expect_granted(add("patients", rows));
   const DatasetGrant alias = expect_granted(add("copy", rows, "patients"));
@@ -150,7 +170,7 @@ TEST_F(DatasetsTest, LetsADeclaredCopyShareTheBudget) {
   expect_conflict(add("third", rows), Kind::kOtherDataset, "patients");
 }
 
-TEST_F(DatasetsTest, TreatsAUnionAsRowsOfBothDatasets) {
+TEST_P(DatasetsTest, TreatsAUnionAsRowsOfBothDatasets) {
   const Rows a = people(1'000, 1);
   const Rows b = people(1'000, 2);
   expect_granted(add("a", a));
@@ -160,7 +180,7 @@ TEST_F(DatasetsTest, TreatsAUnionAsRowsOfBothDatasets) {
   expect_conflict(claim("a", joined(a, b)), Kind::kOtherDataset, "b");
 }
 
-TEST_F(DatasetsTest, RemembersNewRowsOfADataset) {
+TEST_P(DatasetsTest, RemembersNewRowsOfADataset) {
   const Rows first = people(1'000, 1);
   const Rows second = people(1'000, 2);
   expect_granted(add("patients", first));
@@ -171,7 +191,7 @@ TEST_F(DatasetsTest, RemembersNewRowsOfADataset) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, RefusesPrivateRowsDeclaredPublic) {
+TEST_P(DatasetsTest, RefusesPrivateRowsDeclaredPublic) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_conflict(add_public("open", rows), Kind::kDeclaredPublic, "patients");
@@ -185,7 +205,7 @@ TEST_F(DatasetsTest, RefusesPrivateRowsDeclaredPublic) {
   expect_conflict(claim("reference", reference, true), Kind::kDeclaredPublic, "later");
 }
 
-TEST_F(DatasetsTest, RefusesUsesOfARetiredDatasetAndSaysWhy) {
+TEST_P(DatasetsTest, RefusesUsesOfARetiredDatasetAndSaysWhy) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_granted(add("copy", rows, "patients"));
@@ -207,7 +227,7 @@ TEST_F(DatasetsTest, RefusesUsesOfARetiredDatasetAndSaysWhy) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, RetiresASharedNameAlone) {
+TEST_P(DatasetsTest, RetiresASharedNameAlone) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   expect_granted(add("copy", rows, "patients"));
@@ -216,7 +236,7 @@ TEST_F(DatasetsTest, RetiresASharedNameAlone) {
   expect_granted(claim("patients", rows));
 }
 
-TEST_F(DatasetsTest, GivesAnExistingBudgetToADataset) {
+TEST_P(DatasetsTest, GivesAnExistingBudgetToADataset) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
   ASSERT_TRUE(ledger_->reserve(request("trial", "k", pure(0.9))).has_value());
   const Rows rows = people(1'000, 1);
@@ -233,7 +253,7 @@ TEST_F(DatasetsTest, GivesAnExistingBudgetToADataset) {
 }
 
 // The whole budget has paid for whatever a part of it pays for.
-TEST_F(DatasetsTest, LetsPartsOfOneBudgetUseTheSameRows) {
+TEST_P(DatasetsTest, LetsPartsOfOneBudgetUseTheSameRows) {
   const Rows rows = people(1'000, 1);
   expect_granted(add("patients", rows));
   NewDataset team{"team", blake2b("team"), terms("team", 0.25, 0, Rule::kBasic, "patients")};
@@ -243,7 +263,7 @@ TEST_F(DatasetsTest, LetsPartsOfOneBudgetUseTheSameRows) {
 }
 
 // A refused dataset must not leave the budget that would have been made for it.
-TEST_F(DatasetsTest, WritesNothingForARefusedDataset) {
+TEST_P(DatasetsTest, WritesNothingForARefusedDataset) {
   expect_granted(add("patients", people(100, 1)));
   const std::uint64_t before = entries();
   NewDataset twice{"patients", blake2b("x"), terms("second", 1, 0, Rule::kBasic)};
@@ -251,7 +271,7 @@ TEST_F(DatasetsTest, WritesNothingForARefusedDataset) {
   EXPECT_EQ(entries(), before);
 }
 
-TEST_F(DatasetsTest, SealsSketchesAndKeepsThemOutOfEntries) {
+TEST_F(DatasetFilesTest, SealsSketchesAndKeepsThemOutOfEntries) {
   const Rows rows = people(1'000, 1);
   const RowSketch plain = sketch(*ledger_, rows);
   expect_granted(add("patients", rows));
@@ -272,7 +292,7 @@ TEST_F(DatasetsTest, SealsSketchesAndKeepsThemOutOfEntries) {
   }
 }
 
-TEST_F(DatasetsTest, FindsAlteredOrMissingSketchesAndGrantsNothing) {
+TEST_F(DatasetFilesTest, FindsAlteredOrMissingSketchesAndGrantsNothing) {
   expect_granted(add("patients", people(1'000, 1)));
   ledger_.reset();
   const auto execute = [&](const char* sql) {
@@ -303,8 +323,8 @@ TEST_F(DatasetsTest, FindsAlteredOrMissingSketchesAndGrantsNothing) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, RemembersDatasetsInARestoredLedger) {
-  const std::string copy = folder_.path("backup");
+TEST_F(DatasetFilesTest, RemembersDatasetsInARestoredLedger) {
+  const std::string copy = place_.path("backup");
   ledger_.reset();
   std::filesystem::copy_file(path(), copy);
   ledger_ = open();
@@ -318,7 +338,7 @@ TEST_F(DatasetsTest, RemembersDatasetsInARestoredLedger) {
   expect_error(add("copy", rows), ErrorCode::kVerificationFailed, "rolled back");
 }
 
-TEST_F(DatasetsTest, GrantsTheRowsToOneOfTwoProcesses) {
+TEST_P(DatasetsTest, GrantsTheRowsToOneOfTwoProcesses) {
   const Rows rows = people(2'000, 1);
   ledger_.reset();
   std::vector<pid_t> children;
@@ -344,7 +364,7 @@ TEST_F(DatasetsTest, GrantsTheRowsToOneOfTwoProcesses) {
   expect_clean(path());
 }
 
-TEST_F(DatasetsTest, RefusesDatasetsWithoutTheKey) {
+TEST_P(DatasetsTest, RefusesDatasetsWithoutTheKey) {
   const auto looking = value_of(Ledger::open_to_read(path(), {}));
   EXPECT_FALSE(looking->row_key().has_value());
   expect_error(looking->claim_dataset({"x", blake2b("x")}, sketch(*ledger_, people(10, 1))),

@@ -1,4 +1,6 @@
 // An open file that is locked until this object is destroyed, against other FileLocks in this process and in others.
+//
+// Internal to ledger/.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@
 #include "noisefloor/ledger/batch.h"
 #include "noisefloor/ledger/file_lock.h"
 #include "noisefloor/ledger/open_store.h"
-#include "noisefloor/ledger/what_fits.h"
+#include "noisefloor/ledger/reserving.h"
 #include "noisefloor/random/bit_stream.h"
 
 namespace noisefloor {
@@ -38,54 +38,6 @@ TimeMs system_time() {
 }
 
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
-
-// Returns the note with its configuration in one form, or an error that says what is wrong with it.
-Result<Note> checked_note(const Note& note) {
-  if (!note.pipeline.empty()) NF_TRY_VOID(check_name("the pipeline", note.pipeline));
-  if (!note.purpose.empty()) NF_TRY_VOID(check_name("the purpose", note.purpose));
-  if (note.techniques.size() > kMaxTechniques) {
-    return invalid_argument(
-        fmt::format("a use has at most {} techniques; got {}", kMaxTechniques, note.techniques.size()));
-  }
-  for (const std::string& technique : note.techniques) NF_TRY_VOID(check_name("a technique", technique));
-  Note result = note;
-  if (!note.configuration.empty()) {
-    if (note.configuration.size() > kMaxConfiguration) {
-      return invalid_argument(fmt::format("the configuration must be at most {} bytes; got {}", kMaxConfiguration,
-                                          note.configuration.size()));
-    }
-    // dump() recurses once for each level, so the depth is limited.
-    bool deep = false;
-    const auto shallow = [&](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
-      deep = deep || depth > kMaxConfigurationDepth;
-      return !deep;
-    };
-    const auto json = nlohmann::json::parse(note.configuration, shallow, false);
-    if (deep) {
-      return invalid_argument(fmt::format("the configuration must be at most {} levels deep", kMaxConfigurationDepth));
-    }
-    if (!json.is_object()) return invalid_argument("the configuration must be a JSON object");
-    result.configuration = json.dump();
-  }
-  return result;
-}
-
-Digest digest_of(const ReserveRequest& request, const std::string& event, const Note& note) {
-  std::string text;
-  const auto add = [&](std::string_view part) {
-    text += fmt::format("{}:", part.size());
-    text += part;
-  };
-  add(request.budget);
-  add(event);
-  add(request.delta ? fmt::format("{}", request.delta->value()) : "");
-  add(request.item);
-  add(note.pipeline);
-  add(note.purpose);
-  for (const std::string& technique : note.techniques) add(technique);
-  add(note.configuration);
-  return blake2b(text);
-}
 
 }  // namespace
 
@@ -400,12 +352,7 @@ Result<std::shared_ptr<const BudgetTerms>> Ledger::terms_of(const std::string& n
 }
 
 Result<BudgetEntry> Ledger::prepare_budget(BudgetTerms terms) {
-  if (terms.rule == Rule::kRdp && terms.orders.empty()) terms.orders = default_budget_orders();
-  if (terms.rule == Rule::kZcdp) {
-    NF_TRY(const Rho rho, zcdp_budget_of(terms));
-    terms.rho = rho.value();
-  }
-  NF_TRY_VOID(check_terms(terms));
+  NF_TRY_VOID(internal::complete_terms(terms));
   Charge charge;
   if (!terms.parent.empty()) {
     NF_TRY(const std::shared_ptr<const BudgetTerms> parent, terms_of(terms.parent));
@@ -449,46 +396,6 @@ Result<Charge> Ledger::charge_of(const BudgetTerms& terms, const DpEvent& event,
 
 // --- Spending --------------------------------------------------------------------------------------------------------
 
-namespace {
-
-const PlanItem* find_item(const BudgetTerms& terms, const std::string& name) {
-  const auto place =
-      std::find_if(terms.plan.begin(), terms.plan.end(), [&](const PlanItem& item) { return item.name == name; });
-  return place == terms.plan.end() ? nullptr : &*place;
-}
-
-Result<void> check_request(const ReserveRequest& request, const BudgetTerms& terms) {
-  NF_TRY_VOID(check_name("the key", request.key));
-  if (request.statement.adjacency != terms.adjacency || request.statement.unit != terms.unit) {
-    return invalid_argument(
-        fmt::format("the budget {} is for {} of one {}, and this use is for {} of one {}: use a budget for the same",
-                    shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
-                    name_of(request.statement.adjacency), name_of(request.statement.unit)));
-  }
-  if (terms.rule != Rule::kPlanned) {
-    if (!request.item.empty()) {
-      return invalid_argument(fmt::format("the budget {} has no plan, and hence no item {}: name no item",
-                                          shown(terms.name), shown(request.item)));
-    }
-    return success();
-  }
-  const PlanItem* item = find_item(terms, request.item);
-  if (item == nullptr) {
-    std::string known;
-    for (std::size_t i = 0; i < terms.plan.size() && i < 10; ++i)
-      known += (i > 0 ? ", " : "") + shown(terms.plan[i].name);
-    return invalid_argument(
-        fmt::format("the plan of {} has no item {}; it has {}", shown(terms.name), shown(request.item), known));
-  }
-  if (item->event != request.statement.event) {
-    return invalid_argument(fmt::format("the item {} was planned with another event: a planned use cannot be changed",
-                                        shown(request.item)));
-  }
-  return success();
-}
-
-}  // namespace
-
 // A request that is ready to be written.
 struct Ledger::Prepared {
   const ReserveRequest& request;
@@ -498,36 +405,13 @@ struct Ledger::Prepared {
 
 Result<Ledger::Prepared> Ledger::prepare(const ReserveRequest& request) {
   NF_TRY(const std::shared_ptr<const BudgetTerms> terms, terms_of(request.budget));
-  NF_TRY_VOID(check_request(request, *terms));
-  NF_TRY(Note note, checked_note(request.note));
+  NF_TRY_VOID(internal::check_request(request, *terms));
   std::string event = to_json(request.statement.event);
   NF_TRY(Charge charge, charge_of(*terms, request.statement.event, event, request.delta));
-  const Digest digest = digest_of(request, event, note);
+  NF_TRY(ReserveEntry entry, internal::reserve_entry(request, std::move(event), std::move(charge)));
   const Digest token = random_bytes();
-  std::optional<double> delta;
-  if (request.delta) delta = request.delta->value();
-  return Prepared{request, token,
-                  ReserveEntry{request.budget, request.key, digest, std::move(event), request.item, delta,
-                               std::move(charge), blake2b(as_text(token)), std::move(note)}};
-}
-
-Result<void> Ledger::check_repeated(const Prepared& prepared, std::uint64_t known, const LedgerState::Spend& spend) {
-  const ReserveRequest& request = prepared.request;
-  const auto stands_for = [&](std::string_view what) {
-    return fmt::format("the key {} stands for {}reservation {}", shown(request.key), what, known);
-  };
-  if (spend.request != prepared.entry.request) {
-    return invalid_argument(stands_for("another request, ") + ": use a new key");
-  }
-  if (spend.status == SpendStatus::kAborted) {
-    return invalid_argument(stands_for("") + ", which was aborted: use a new key");
-  }
-  if (spend.status == SpendStatus::kOpen) {
-    return budget_exhausted(
-        stands_for("") +
-        ", which is open. It counts as spent, because noise may have been drawn for it: use a new key to spend again");
-  }
-  return success();
+  entry.abort_lock = blake2b(as_text(token));
+  return Prepared{request, token, std::move(entry)};
 }
 
 Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
@@ -538,7 +422,7 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
     return Reservation(sequence, prepared.token);
   }
   const LedgerState::Spend spend = *batch.state().find_spend(*known);
-  NF_TRY_VOID(check_repeated(prepared, *known, spend));
+  NF_TRY_VOID(internal::check_repeated(request, prepared.entry.request, *known, spend));
   NF_TRY(const Digest release, batch.release_of(spend.settled));
   NF_TRY(std::optional<std::string> answer, batch.answer(*known));
   if (answer && blake2b(*answer) != release) {
@@ -549,21 +433,28 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
 }
 
 Result<LedgerState::Budget> Ledger::rehearse(const ReserveRequest& request) {
-  NF_TRY(const Prepared prepared, prepare(request));
-  NF_TRY(const TimeMs time, now());
-  std::optional<LedgerState> after;
-  const Result<void> fits = read([&](const LedgerState& state) -> Result<void> {
-    after = state;
-    if (const auto known = state.find_key(request.budget, request.key)) {
-      return check_repeated(prepared, *known, *state.find_spend(*known));
-    }
-    return after->apply({state.next_sequence(), std::max(time, state.last_time()), prepared.entry});
-  });
-  if (!fits.has_value()) {
-    return fits.error().code == ErrorCode::kBudgetExhausted ? refusal(request, fits.error()) : fits.error();
-  }
-  NF_TRY(const LedgerState::Budget* const budget, after->need(request.budget));
+  NF_TRY(const std::shared_ptr<const BudgetTerms> terms, terms_of(request.budget));
+  NF_TRY(const internal::Rehearsal after, rehearse_all({&request, 1}, *terms, Repeats::kMustBeAnswered));
+  NF_TRY_VOID(expect_fits(after.outlook));
+  NF_TRY(const LedgerState::Budget* const budget, after.state.need(request.budget));
   return *budget;
+}
+
+Result<internal::Rehearsal> Ledger::rehearse_all(std::span<const ReserveRequest> uses, const BudgetTerms& if_new,
+                                                 Repeats repeats) {
+  std::optional<LedgerState> state;
+  TimeMs time = 0;
+  NF_TRY_VOID(read([&](const LedgerState& found) -> Result<void> {
+    state = found;
+    NF_TRY(time, now());
+    return success();
+  }));
+  return internal::rehearse(*std::move(state), time, uses, if_new, repeats);
+}
+
+Result<Outlook> Ledger::outlook(std::span<const ReserveRequest> uses, const BudgetTerms& if_new, Repeats repeats) {
+  NF_TRY(internal::Rehearsal rehearsed, rehearse_all(uses, if_new, repeats));
+  return std::move(rehearsed.outlook);
 }
 
 Result<Reservation> Ledger::reserve(const ReserveRequest& request) {
@@ -600,30 +491,12 @@ std::vector<Result<Reservation>> Ledger::reserve_all(std::span<const ReserveRequ
 }
 
 Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
-  std::optional<LedgerState::Budget> budget;
-  bool known_key = false;
-  bool retired = false;
+  std::optional<Error> refused;
   const Result<void> looked = read([&](const LedgerState& state) -> Result<void> {
-    known_key = state.find_key(request.budget, request.key).has_value();
-    NF_TRY(const LedgerState::Budget* const found, state.need(request.budget));
-    budget = *found;
-    retired = !state.check_open(*found).has_value();
+    refused = internal::refusal_of(state, request, why);
     return success();
   });
-  if (!looked.has_value() || known_key || retired) return why;
-  std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
-                                    why.message, budget->account.left());
-  const std::vector<std::string> fits =
-      what_fits(*budget->terms, budget->account, request.statement.event, request.delta);
-  for (std::size_t i = 0; i < fits.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + fits[i];
-  if (!fits.empty()) message += ".";
-  if (fits.empty() && budget->terms->rule != Rule::kPlanned) {
-    message += " Nothing close to it fits: use earlier releases, or ask the owner of the data for a larger total.";
-  }
-  if (budget->terms->rule == Rule::kZcdp && contains<PoissonSampledEvent>(request.statement.event)) {
-    message += " (zCDP takes no account of sampling: a budget with the rule rdp charges far less for it.)";
-  }
-  return budget_exhausted(message + " Nothing was spent");
+  return looked.has_value() ? *refused : why;
 }
 
 Result<void> Ledger::commit(std::uint64_t reservation, const Digest& release, std::optional<std::string_view> answer,

@@ -35,6 +35,7 @@
 #include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/entry.h"
 #include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/outlook.h"
 #include "noisefloor/ledger/row_sketch.h"
 #include "noisefloor/ledger/state.h"
 #include "noisefloor/ledger/store.h"
@@ -42,6 +43,10 @@
 #include "noisefloor/random/bit_stream.h"
 
 namespace noisefloor {
+
+namespace internal {
+struct Rehearsal;
+}
 
 struct LedgerOptions {
   std::string witness;                 // a file that is checked before every write and updated after it; or empty
@@ -118,6 +123,9 @@ class Ledger {
   // Returns the budget as reserve(request) would leave it, or its refusal. Nothing is written and nothing is spent. A
   // request that was answered before leaves the budget as it is.
   [[nodiscard]] Result<LedgerState::Budget> rehearse(const ReserveRequest& request);
+  // The outlook of several uses of one budget, one after the other (outlook.h).
+  [[nodiscard]] Result<Outlook> outlook(std::span<const ReserveRequest> uses, const BudgetTerms& if_new,
+                                        Repeats repeats);
   // Reserves several at once, in one transaction: each is granted or refused by itself, in order.
   [[nodiscard]] std::vector<Result<Reservation>> reserve_all(std::span<const ReserveRequest> requests);
   // `release` is the digest of what is released, `answer` its bytes if the ledger is to repeat them on demand, and
@@ -178,9 +186,8 @@ class Ledger {
                                                                   const RowSketch& rows) const;
   [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
   [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
-  // Checks that a known key stands for this very request, and that the request was answered.
-  [[nodiscard]] static Result<void> check_repeated(const Prepared& prepared, std::uint64_t known,
-                                                   const LedgerState::Spend& spend);
+  [[nodiscard]] Result<internal::Rehearsal> rehearse_all(std::span<const ReserveRequest> uses,
+                                                         const BudgetTerms& if_new, Repeats repeats);
   [[nodiscard]] Digest random_bytes();
   [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
 

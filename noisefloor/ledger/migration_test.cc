@@ -184,6 +184,32 @@ TEST(MigrationTest, ContinuesALedgerOfVersion1) {
   expect_clean(path, {data("ledger_v1.witness.json")});
 }
 
+// A budget of version 1 gets its dataset with the first use of its rows, and pays for them from then on.
+TEST(MigrationTest, GivesADatasetToABudgetOfVersion1) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("copy.ledger");
+  std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  const auto ledger = value_of(Ledger::open(path, key_of_v1(), {}));
+  expect_good(ledger->adopt("moved to this test"));
+  const LedgerState::Budget before = value_of(ledger->budget("basic"));
+  const auto sketch = [&](int first) {
+    RowSketcher rows(value_of(ledger->row_key()));
+    for (int i = first; i < first + 1'000; ++i) rows.add_record(std::to_string(i));
+    return std::move(rows).finish();
+  };
+  const DatasetGrant grant =
+      value_of(granted(value_of(ledger->add_dataset({"patients", digest(1), *before.terms}, sketch(0)))));
+  EXPECT_EQ(grant.budget, "basic");
+  EXPECT_FALSE(grant.new_budget);
+  EXPECT_EQ(value_of(ledger->budget("basic")).account.spent_share(), before.account.spent_share());
+  const DatasetOutcome copy =
+      value_of(ledger->add_dataset({"copy", digest(2), terms("other", 9, 0, Rule::kBasic)}, sketch(100)));
+  ASSERT_TRUE(std::holds_alternative<DatasetConflict>(copy));
+  EXPECT_EQ(std::get<DatasetConflict>(copy).owner, "patients");
+  EXPECT_TRUE(ledger->reserve(request("basic", "new", pure(0.0625))).has_value());
+  expect_clean(path, {data("ledger_v1.witness.json")});
+}
+
 TEST(MigrationTest, WritesEveryKindOfEntryAsVersion1Did) {
   std::istringstream lines(content_of(data("ledger_v1_entries.jsonl")));
   std::string line;

@@ -1,4 +1,5 @@
 #include "noisefloor/ledger/what_fits.h"
+#include "noisefloor/numerics/bisect.h"
 
 #include <fmt/format.h>
 
@@ -124,11 +125,9 @@ std::optional<double> noise_factor(const DpEvent& event, const Fits& fits) {
   double high = 2;
   while (high < kMostNoise && !fits(with_more_noise(event, high))) low = high, high *= high;
   if (high >= kMostNoise) return std::nullopt;
-  while (high > low * 1.0005) {
-    const double middle = std::sqrt(low * high);
-    (fits(with_more_noise(event, middle)) ? high : low) = middle;
-  }
-  return high * kForDigits;
+  const Bracket found =
+      bisect_ratio({high, low}, 1.0005, 100, [&](double factor) { return fits(with_more_noise(event, factor)); });
+  return found.holds * kForDigits;
 }
 
 // The largest number of steps that fit.
@@ -136,15 +135,10 @@ std::optional<std::uint64_t> most_steps(const SelfComposedEvent& repeated, const
   const auto fit = [&](std::uint64_t steps) {
     return fits(SelfComposedEvent{Steps::make(steps).value(), repeated.event});
   };
-  std::uint64_t some = 1;
-  std::uint64_t too_many = repeated.count.value();
-  if (too_many <= 1 || !fit(some)) return std::nullopt;
-  if (fit(too_many)) return too_many;
-  while (too_many - some > 1) {
-    const std::uint64_t middle = some + (too_many - some) / 2;
-    (fit(middle) ? some : too_many) = middle;
-  }
-  return some;
+  const std::uint64_t all = repeated.count.value();
+  if (all <= 1 || !fit(1)) return std::nullopt;
+  if (fit(all)) return all;
+  return bisect_counts({1, all}, fit).holds;
 }
 
 // Nearly the largest sampling rate that fits. `repeated` is the whole event, if its steps are repeated.
@@ -156,15 +150,11 @@ std::optional<double> largest_rate(const PoissonSampledEvent& sampled, const Sel
     DpEvent one = PoissonSampledEvent{made.value(), sampled.event};
     return fits(repeated == nullptr ? one : DpEvent(SelfComposedEvent{repeated->count, one}));
   };
-  double too_much = sampled.sampling_rate.value();
-  double some = too_much * kLeastRate;
-  if (!fit(some)) return std::nullopt;
-  if (fit(too_much)) return too_much;
-  while (too_much > some * 1.0005) {
-    const double middle = std::sqrt(some * too_much);
-    (fit(middle) ? some : too_much) = middle;
-  }
-  return some / kForDigits;
+  const double asked = sampled.sampling_rate.value();
+  const double least = asked * kLeastRate;
+  if (!fit(least)) return std::nullopt;
+  if (fit(asked)) return asked;
+  return bisect_ratio({least, asked}, 1.0005, 100, fit).holds / kForDigits;
 }
 
 }  // namespace

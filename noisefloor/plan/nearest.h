@@ -1,4 +1,6 @@
 // Formats limits for messages: six digits, rounded to the side on which the number is still within the limit.
+//
+// Internal to plan/.
 #pragma once
 
 #include <string>

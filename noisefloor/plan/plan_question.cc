@@ -27,11 +27,10 @@ ClosedFormQuestion closed_question(const PlanQuestion& q) { return {q.rows, q.ep
 Result<void> check(const PlanQuestion& q) {
   if (!q.epsilon && !q.noise) return invalid_argument("a plan needs an epsilon or a noise multiplier");
   if (!(q.epochs > 0) || !std::isfinite(q.epochs)) {
-    return invalid_argument(fmt::format("the number of epochs must be above 0; {} was given", q.epochs));
+    return invalid_argument(fmt::format("epochs must be above 0; {} was given", q.epochs));
   }
   if (q.delta.value() == 0) return invalid_argument("delta must be above 0, as the noise is Gaussian");
-  if (!(q.growth >= 0 && q.growth <= 16))
-    return invalid_argument("batches must grow with a power of the round from 0 to 16");
+  if (!(q.growth >= 0 && q.growth <= 16)) return invalid_argument("growth takes a power from 0 to 16");
   if (q.batch && *q.batch > q.rows) {
     return invalid_argument(
         fmt::format("a batch of {} is larger than the data: at most {}", q.batch->value(), q.rows.value()));
@@ -122,7 +121,7 @@ Result<std::optional<TheoremVerdicts>> verdicts_of_given(const PlanQuestion& q, 
 std::optional<PlanCapacity> capacity_of(const PlanQuestion& q, const ExactQuestion& exact, NoiseMultiplier noise) {
   const Result<ExactPlan> plan = exact_for_noise_and_size(exact, noise, Rows::of(1));
   if (!plan.has_value()) return std::nullopt;
-  const double epochs = static_cast<double>(plan.value().sizes.total()) / static_cast<double>(q.rows.value());
+  const double epochs = epochs_of(plan.value().sizes, q.rows);
   PlanCapacity capacity{std::nullopt, epochs, static_cast<std::uint64_t>(epochs / q.epochs)};
   if (q.draw == Draw::kPoisson) capacity.closed_form_epochs = most_epochs(closed_question(q), exact.target.epsilon);
   return capacity;
@@ -132,6 +131,12 @@ std::optional<PlanCapacity> capacity_of(const PlanQuestion& q, const ExactQuesti
 
 Adjacency PlanQuestion::adjacency() const {
   return draw == Draw::kPoisson ? Adjacency::kAddRemove : Adjacency::kReplaceOne;
+}
+
+Result<Delta> usual_delta(Rows rows) { return Delta::make(std::min(0.5, 1 / static_cast<double>(rows.value()))); }
+
+double epochs_of(const SampleSizes& sizes, Rows rows) {
+  return static_cast<double>(sizes.total()) / static_cast<double>(rows.value());
 }
 
 Result<SampleSizes> parse_sample_sizes(std::string_view text) {
@@ -157,6 +162,11 @@ double PlanAnswer::rounds_ratio() const {
 double PlanAnswer::noise_ratio() const {
   NF_CHECK(closed_form && same_batch, "there is a closed form to compare with");
   return closed_form->plan.setting.noise.value() / same_batch->noise.value();
+}
+
+const TheoremVerdicts* PlanAnswer::verdicts() const {
+  if (given) return &*given;
+  return closed_form ? &closed_form->verdicts : nullptr;
 }
 
 Result<PlanAnswer> answer_plan(const PlanQuestion& question) {

@@ -50,6 +50,11 @@ struct PlanQuestion {
   [[nodiscard]] bool batches_given() const { return batch || rounds || sizes; }
 };
 
+// The delta of a plan where none is stated: 1/rows, and at most a half.
+[[nodiscard]] Result<Delta> usual_delta(Rows rows);
+// How many epochs of so many rows these sizes come to.
+[[nodiscard]] double epochs_of(const SampleSizes& sizes, Rows rows);
+
 // "100x50,200x20": 50 rounds of 100, then 20 of 200.
 [[nodiscard]] Result<SampleSizes> parse_sample_sizes(std::string_view text);
 
@@ -59,6 +64,9 @@ struct TheoremVerdicts {
   std::vector<Condition> theorem_3_1;
   std::vector<Condition> theorem_b4;
   std::vector<Condition> theorem_b2;
+
+  // Whether Theorems 3.1 and B.4 apply.
+  [[nodiscard]] bool apply() const { return all_hold(theorem_3_1) && all_hold(theorem_b4); }
 };
 
 struct ClosedFormAnswer {
@@ -87,10 +95,12 @@ struct PlanAnswer {
   // How many times as many rounds, or as much noise, the closed form takes. Requires closed_form and same_batch.
   [[nodiscard]] double rounds_ratio() const;
   [[nodiscard]] double noise_ratio() const;
+  // What the theorems say of the batches that were given, or else of the closed form; null if there is neither.
+  [[nodiscard]] const TheoremVerdicts* verdicts() const;
 };
 
 // kInvalidArgument if the numbers contradict each other, or if nothing keeps the target; the message names values that
-// would.
+// would. Where one number is out of its range, the message begins with its name: "epochs", "delta" or "growth".
 [[nodiscard]] Result<PlanAnswer> answer_plan(const PlanQuestion& question);
 
 // The least noise for batches from one row to all rows: for a quarter of the epochs, for all of them, and for four

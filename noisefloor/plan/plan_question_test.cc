@@ -121,6 +121,47 @@ TEST(PlanQuestion, RefusesContradictionsWithARemedy) {
   refused([](PlanQuestion& q) { q.rounds = Steps::of(4); }, "The least are 5");
 }
 
+TEST(PlanQuestion, NamesANumberOutOfItsRangeFirst) {
+  const auto refusal = [](auto change) {
+    PlanQuestion asked = question();
+    change(asked);
+    return answer_plan(asked).error().message;
+  };
+  EXPECT_EQ(refusal([](PlanQuestion& q) { q.epochs = -1; }), "epochs must be above 0; -1 was given");
+  EXPECT_EQ(refusal([](PlanQuestion& q) { q.delta = Delta::of(0); }),
+            "delta must be above 0, as the noise is Gaussian");
+  EXPECT_EQ(refusal([](PlanQuestion& q) { q.growth = 16.5; }), "growth takes a power from 0 to 16");
+  EXPECT_EQ(refusal([](PlanQuestion& q) { q.growth = -0.5; }), "growth takes a power from 0 to 16");
+}
+
+TEST(PlanQuestion, TakesOneOverTheRowsForDelta) {
+  EXPECT_EQ(usual_delta(Rows::of(10'000)).value(), Delta::of(1e-4));
+  EXPECT_EQ(usual_delta(Rows::of(1)).value(), Delta::of(0.5));
+}
+
+TEST(PlanQuestion, CountsEpochsFromSizes) {
+  EXPECT_EQ(epochs_of(SampleSizes::of({{50, 100}, {100, 450}}).value(), Rows::of(10'000)), 5);
+}
+
+TEST(PlanQuestion, JudgesGivenBatchesBeforeTheClosedForm) {
+  const PlanAnswer free = answer_plan(question()).value();
+  ASSERT_TRUE(free.closed_form.has_value());
+  EXPECT_EQ(free.verdicts(), &free.closed_form->verdicts);
+  TheoremVerdicts verdicts = *free.verdicts();
+  for (auto* theorem : {&verdicts.theorem_3_1, &verdicts.theorem_b4}) {
+    for (Condition& one : *theorem) one.holds = true;
+  }
+  EXPECT_TRUE(verdicts.apply());
+  verdicts.theorem_b4.back().holds = false;
+  EXPECT_FALSE(verdicts.apply());
+  PlanQuestion batch = question();
+  batch.batch = Rows::of(100);
+  const PlanAnswer by_batch = answer_plan(batch).value();
+  EXPECT_EQ(by_batch.verdicts(), &*by_batch.given);
+  batch.draw = Draw::kFixedSize;
+  EXPECT_EQ(answer_plan(batch).value().verdicts(), nullptr);
+}
+
 TEST(PlanQuestion, ReadsSampleSizesFromAList) {
   const SampleSizes sizes = parse_sample_sizes("65x1000,90x1500").value();
   EXPECT_EQ(sizes.rounds(), 2500U);

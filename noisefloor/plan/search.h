@@ -1,4 +1,6 @@
 // Bisection over whole numbers.
+//
+// Internal to plan/.
 #pragma once
 
 #include <cstdint>

@@ -7,29 +7,6 @@
 namespace noisefloor {
 namespace {
 
-// Version 0.1 described a question in fewer words than this version. A key that it used keeps its meaning: the ledger
-// knows the request by its words of that time.
-Result<void> use_former_words(ReserveRequest& spend, const Question& question, Ledger& ledger) {
-  if (question.former_configuration.empty()) return success();
-  bool known = false;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    known = state.find_key(spend.budget, spend.key).has_value();
-    return success();
-  }));
-  if (!known) return success();
-  ReserveRequest former = spend;
-  former.note.configuration = question.former_configuration;
-  // The key is taken, so that this reserves nothing: it tells whether the key was taken with these words.
-  const Result<Reservation> found = ledger.reserve(former);
-  const bool same_words = found.has_value() || found.error().code == ErrorCode::kBudgetExhausted;
-  if (same_words) {
-    spend = std::move(former);
-  } else if (found.error().code != ErrorCode::kInvalidArgument) {
-    return found.error();
-  }
-  return success();
-}
-
 Result<Draft> draft_of(const AnswerRequest& request, const Question& question, const std::string& configuration) {
   NF_TRY(SecureRandom random, SecureRandom::create());
   NF_TRY(const Answer answer, answer_of(question, request.provenance, random));
@@ -40,20 +17,34 @@ Result<Draft> draft_of(const AnswerRequest& request, const Question& question, c
 
 }  // namespace
 
-ReserveRequest spend_of(const AnswerRequest& request, const Question& question) {
+Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& question, Ledger* ledger) {
   ReserveRequest spend{request.budget, request.key, question.statement};
   if (question.delta.value() > 0) spend.delta = question.delta;
   spend.item = request.item;
   spend.note = {request.key, "answer", {question.mechanism}, question.configuration};
+  if (ledger == nullptr || question.former_configuration.empty()) return spend;
+  bool known = false;
+  NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
+    known = state.find_key(spend.budget, spend.key).has_value();
+    return success();
+  }));
+  if (!known) return spend;
+  // Version 0.1 described a question by less than is written today. A key that it used keeps its meaning: the ledger knows the
+  // request by its words of then.
+  ReserveRequest former = spend;
+  former.note.configuration = question.former_configuration;
+  const Result<LedgerState::Budget> found = ledger->rehearse(former);
+  if (found.has_value() || found.error().code == ErrorCode::kBudgetExhausted) return former;
+  if (found.error().code != ErrorCode::kInvalidArgument) return found.error();
   return spend;
 }
 
 Result<ReleasedAnswer> release_answer(const AnswerRequest& request, const Question& question, Ledger& ledger,
                                       Outlet& outlet) {
   NF_TRY_VOID(rehearse(question, request.provenance));
-  ReleaseRequest release{spend_of(request, question)};
+  NF_TRY(ReserveRequest spend, spend_of(request, question, &ledger));
+  ReleaseRequest release{std::move(spend)};
   release.in_ledger = true;
-  NF_TRY_VOID(use_former_words(release.spend, question, ledger));
   const std::string configuration = release.spend.note.configuration;
   const auto run = [&](const CertifiedSpend&) { return draft_of(request, question, configuration); };
   NF_TRY(Released released, release_by(release, ledger, outlet, run));

@@ -9,7 +9,6 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/release/document.h"
-#include "noisefloor/release/quote.h"
 #include "noisefloor/release/verify_release.h"
 #include "tests/support/child_process.h"
 #include "tests/support/ledger_pieces.h"
@@ -363,53 +362,51 @@ TEST_F(AnswerRoadTest, DrawsWithoutALedgerAndMarksReplays) {
   EXPECT_EQ(spent(), 0);
 }
 
-// --- Quotes ----------------------------------------------------------------------------------------------------------
+// --- Outlooks -------------------------------------------------------------------------------------------------------------
 
-TEST_F(AnswerRoadTest, PredictsByAQuoteWhatARequestWillGet) {
+TEST_F(AnswerRoadTest, PredictsWhatARequestWillGet) {
   const auto reader = value_of(Ledger::open_to_read(place_, {}));
-  const auto quoted = [&](const Question& asked, const std::string& key = "key") {
-    return quote(spend_of(request(key), asked), *reader);
+  const BudgetTerms terms = *value_of(reader->budget(request("key").budget)).terms;
+  const auto look = [&](const Question& asked, const std::string& key = "key") -> Result<Outlook> {
+    NF_TRY(const ReserveRequest spend, spend_of(request(key), asked, reader.get()));
+    return outlook_of({&spend, 1}, terms, reader.get(), Repeats::kMustBeAnswered);
   };
-  const Quote cheap = value_of(quoted(question()));
+  const Outlook cheap = value_of(look(question()));
   EXPECT_TRUE(cheap.fits);
-  EXPECT_NEAR(cheap.epsilon.upper, 1, 1e-9);
-  EXPECT_FALSE(cheap.reservation);
+  EXPECT_FALSE(cheap.asked_before);
   EXPECT_NE(cheap.left.find("epsilon 5"), std::string::npos) << cheap.left;
   Question dear = question();
   dear.statement = statement(6);
-  const Quote refused = value_of(quoted(dear));
+  const Outlook refused = value_of(look(dear));
   EXPECT_FALSE(refused.fits);
-  EXPECT_NE(refused.why_not.find("epsilon 6"), std::string::npos) << refused.why_not;
-  EXPECT_FALSE(refused.what_fits.empty());
+  EXPECT_NE(refused.refusal.find("epsilon 6"), std::string::npos) << refused.refusal;
+  EXPECT_NE(refused.refusal.find("It would fit with"), std::string::npos) << refused.refusal;
   Question exchanged = question();
   exchanged.statement.adjacency = Adjacency::kReplaceOne;
-  expect_error(quoted(exchanged), ErrorCode::kInvalidArgument, "add-remove");
+  expect_error(look(exchanged), ErrorCode::kInvalidArgument, "add-remove");
   Question open_book = question();
   open_book.statement = replayed();
-  expect_error(quoted(open_book), ErrorCode::kInvalidArgument, "not private");
-  expect_error(quote(spend_of({"nobody", "key", {"1"}}, question()), *reader), ErrorCode::kInvalidArgument, "nobody");
-  EXPECT_EQ(spent(), 0) << "quotes cost nothing";
+  expect_error(look(open_book), ErrorCode::kInvalidArgument, "private");
+  EXPECT_EQ(spent(), 0) << "an outlook costs nothing";
   EXPECT_EQ(draws_, 0);
 
   (void)value_of(ask(question()));
-  const Quote again = value_of(quoted(question()));
+  const Outlook again = value_of(look(question()));
   EXPECT_TRUE(again.fits);
+  EXPECT_TRUE(again.asked_before);
   EXPECT_TRUE(again.reservation);
   Question fails = question();
   fails.draw = [](SecureRandom&) -> Result<Drawn> { return internal_error("it broke"); };
   (void)ask(fails, "lost");
-  const Quote lost = value_of(quoted(question(), "lost"));
+  const Outlook lost = value_of(look(question(), "lost"));
   EXPECT_FALSE(lost.fits);
-  EXPECT_NE(lost.why_not.find("open"), std::string::npos) << lost.why_not;
+  EXPECT_NE(lost.refusal.find("open"), std::string::npos) << lost.refusal;
 }
 
-TEST_F(AnswerRoadTest, QuotesWithTheOpeningTimesOfABudget) {
+TEST_F(AnswerRoadTest, RefusesAnswersOutsideTheTimesOfTheirBudget) {
   BudgetTerms over = testing::terms("over", 5, 0, Rule::kBasic);
   over.until = 1;
   expect_good(open()->create_budget(over));
-  const Quote late = value_of(quote(spend_of({"over", "key", {"1"}}, question()), *open()));
-  EXPECT_FALSE(late.fits);
-  EXPECT_NE(late.why_not.find("not open"), std::string::npos) << late.why_not;
   LedgerOutlet outlet;
   expect_error(release_answer({"over", "key", {"1"}}, question(), *open(), outlet), ErrorCode::kBudgetExhausted,
                "not open");

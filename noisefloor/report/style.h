@@ -1,5 +1,7 @@
 // The style sheet of reports. Colours are variables, set once for light and print and once for dark. Text has a
 // contrast of 4.5 or more on every surface on which it appears.
+//
+// Internal to report/.
 #pragma once
 
 namespace noisefloor {

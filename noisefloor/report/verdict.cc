@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -40,6 +41,22 @@ Result<void> verify_payment(Verdict& verdict, Ledger& ledger) {
   NF_TRY_VOID(verify_in_ledger(verdict.release, ledger));
   verdict.payment = Payment::kPaid;
   return success();
+}
+
+Result<void> verify_payments(std::span<Verdict> verdicts, Ledger& ledger) {
+  for (Verdict& verdict : verdicts) {
+    Result<void> paid = verify_payment(verdict, ledger);
+    if (paid.has_value()) continue;
+    Error error = std::move(paid).error();
+    if (verdicts.size() > 1) error.message = fmt::format("{}: {}", verdict.file, error.message);
+    return error;
+  }
+  return success();
+}
+
+bool awaits_ledger(std::span<const Verdict> verdicts) {
+  return std::any_of(verdicts.begin(), verdicts.end(),
+                     [](const Verdict& verdict) { return verdict.payment == Payment::kNotLookedAt; });
 }
 
 std::string claim_of(const Verdict& verdict) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ struct Verdict {
 
 // Asks the ledger. A release that was never charged needs no payment and is left as it is.
 [[nodiscard]] Result<void> verify_payment(Verdict& verdict, Ledger& ledger);
+// Asks for all of them. The error of one among several names its file.
+[[nodiscard]] Result<void> verify_payments(std::span<Verdict> verdicts, Ledger& ledger);
+
+// Whether a ledger could say more: one of them was charged, and its ledger was not asked.
+[[nodiscard]] bool awaits_ledger(std::span<const Verdict> verdicts);
 
 // ε and δ with the neighbours that they are about. Requires a private release.
 [[nodiscard]] std::string claim_of(const Verdict& verdict);

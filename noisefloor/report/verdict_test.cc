@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "tests/support/toy_run.h"
 
 namespace noisefloor {
@@ -63,6 +65,23 @@ TEST_F(VerdictTest, AcceptsOnlyTheLedgerThatPaid) {
   EXPECT_EQ(verdict.payment, Payment::kNotLookedAt);
   expect_good(verify_payment(verdict, runs_.ledger()));
   EXPECT_EQ(verdict.payment, Payment::kPaid);
+}
+
+TEST_F(VerdictTest, NamesTheFileAmongSeveral) {
+  (void)runs_.train("first");
+  (void)runs_.train("plain", std::nullopt);
+  const std::string charged = runs_.path("first/model.safetensors");
+  std::vector<Verdict> verdicts{value_of(verify_file(runs_.path("plain/model.safetensors")))};
+  EXPECT_FALSE(awaits_ledger(verdicts));
+  verdicts.push_back(value_of(verify_file(charged)));
+  EXPECT_TRUE(awaits_ledger(verdicts));
+  testing::ToyRuns others;
+  const std::string error =
+      expect_error(verify_payments(verdicts, others.ledger()), ErrorCode::kVerificationFailed, "another ledger");
+  EXPECT_EQ(error.rfind(charged + ": ", 0), 0U) << error;
+  EXPECT_TRUE(awaits_ledger(verdicts));
+  expect_good(verify_payments(verdicts, runs_.ledger()));
+  EXPECT_FALSE(awaits_ledger(verdicts));
 }
 
 TEST_F(VerdictTest, IsNotGivenOnAlteredFiles) {

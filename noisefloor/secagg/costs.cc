@@ -54,4 +54,9 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
   return {client, server, payload, 4 * static_cast<double>(dimension)};
 }
 
+Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits) {
+  NF_TRY(const Topology topology, find_topology(assumptions));
+  return PlannedRound{assumptions, dimension, bits, topology, cost_of_round(assumptions, topology, dimension, bits)};
+}
+
 }  // namespace noisefloor::secagg

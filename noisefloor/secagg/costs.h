@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "noisefloor/base/result.h"
 #include "noisefloor/secagg/lane_vector.h"
 #include "noisefloor/secagg/parameters.h"
 
@@ -42,5 +43,17 @@ struct RoundCost {
 // Requires a topology for these assumptions, and 1 ≤ bits ≤ kMaxBits.
 [[nodiscard]] RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology, std::uint64_t dimension,
                                       unsigned bits);
+
+// A round as it is planned: its topology, and what it will cost.
+struct PlannedRound {
+  Assumptions assumptions;
+  std::uint64_t dimension;
+  unsigned bits;
+  Topology topology;
+  RoundCost cost;
+};
+
+// Refused where find_topology refuses. Requires 1 ≤ bits ≤ kMaxBits.
+[[nodiscard]] Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits);
 
 }  // namespace noisefloor::secagg

@@ -52,5 +52,15 @@ TEST(Costs, AreSmallForAThousandClients) {
   EXPECT_LT(cost.server.seconds(), 5);
 }
 
+TEST(Costs, APlannedRoundHasItsTopologyAndCost) {
+  const Assumptions assumptions{1000, 0.1, 0.2};
+  const PlannedRound planned = plan_round(assumptions, 1000, 16).value();
+  const Topology topology = find_topology(assumptions).value();
+  EXPECT_EQ(planned.topology.degree, topology.degree);
+  EXPECT_EQ(planned.topology.threshold, topology.threshold);
+  EXPECT_EQ(planned.cost.client.sent_bytes, cost_of_round(assumptions, topology, 1000, 16).client.sent_bytes);
+  EXPECT_FALSE(plan_round({100, 0.6, 0.5}, 1000, 16).has_value());
+}
+
 }  // namespace
 }  // namespace noisefloor::secagg

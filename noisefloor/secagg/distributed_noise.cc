@@ -12,6 +12,7 @@
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/rounding.h"
 #include "noisefloor/base/wide_int.h"
+#include "noisefloor/numerics/bisect.h"
 #include "noisefloor/secagg/fixed_point.h"
 
 namespace noisefloor::secagg {
@@ -91,16 +92,12 @@ Result<DistributedNoise> DistributedNoise::create(const DistributedNoiseOptions&
     return log2_out_of_range(options, granularity, dimension) <= options.log2_wrap;
   };
   // Goes from coarse to fine; if a step is as long as all vectors together, nothing would be left of them.
-  double coarse = options.clip.value() * options.clients;
-  double fine = coarse * 0x1p-60;
-  if (!fits(coarse)) {
+  const double coarsest = options.clip.value() * options.clients;
+  if (!fits(coarsest)) {
     return invalid_argument(fmt::format("{} bits are too few for {} clients and this much noise. Take more bits",
                                         options.bits, options.clients));
   }
-  while (coarse > fine * (1 + 1e-9)) {
-    const double middle = std::sqrt(coarse * fine);
-    (fits(middle) ? coarse : fine) = middle;
-  }
+  const double coarse = bisect_ratio({coarsest, coarsest * 0x1p-60}, 1 + 1e-9, 200, fits).holds;
   // Keeps few digits, so that everyone gets the same one.
   int exponent = 0;
   const double mantissa = std::frexp(coarse, &exponent);

@@ -4,6 +4,8 @@
 // Guarantee:     neighbours are mutual; everyone has `degree` of them, or all others if there are no more than that.
 //                The order on the circle is uniform, up to 2^-30, if the seed is.
 // Thread safety: const after construction.
+//
+// Internal to secagg/.
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,8 @@
 //
 // Guarantee:     no two derivations share an input: labels differ, and parts of variable length carry their length.
 // Thread safety: pure functions.
+//
+// Internal to secagg/.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Bytes written and read in order; whole numbers are little-endian.
+//
+// Internal to secagg/.
 #pragma once
 
 #include <algorithm>

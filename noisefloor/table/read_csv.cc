@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "noisefloor/table/cells.h"
 #include "noisefloor/table/header_check.h"
 #include "noisefloor/table/schema.h"
 #include "noisefloor/table/text_index.h"
@@ -14,6 +14,7 @@
 namespace noisefloor {
 namespace {
 
+using internal::cell_of;
 using internal::TextIndex;
 
 // A column of the schema and its place in the file. The encoders are the schema's rules, made ready for many records.
@@ -29,15 +30,6 @@ struct Encoder {
   std::size_t cell;
   std::variant<Numeric, Categorical> kind;
 };
-
-Result<std::size_t> cell_of(const CsvReader& reader, const std::string& name) {
-  const auto& header = reader.header();
-  const auto found = std::find(header.begin(), header.end(), name);
-  if (found == header.end()) {
-    return reader.error(fmt::format("the first line names no column '{}'; add it, or take it out of the schema", name));
-  }
-  return static_cast<std::size_t>(found - header.begin());
-}
 
 class TableReader {
  public:
@@ -97,9 +89,8 @@ class TableReader {
       const std::string_view cell = reader_.cells()[encoder.cell];
       if (const auto* numeric = std::get_if<Numeric>(&encoder.kind)) {
         const NumericColumn& column = *numeric->column;
-        const std::optional<double> value = number(column, cell);
-        if (!value) return no_number(column, cell);
-        *out = clamp_and_scale(*value, column.lower, column.upper, column.scaling);
+        NF_TRY(const double value, internal::number_in(reader_, schema_, column, cell));
+        *out = clamp_and_scale(value, column.lower, column.upper, column.scaling);
         ++out;
       } else {
         const auto& categorical = std::get<Categorical>(encoder.kind);
@@ -124,34 +115,10 @@ class TableReader {
     return numbers.try_emplace(std::string(text), next).first->second;
   }
 
-  // Records without an id might all be one person's, or a person's of other records: no bound holds for them.
   Result<void> add_person(std::string_view cell) {
-    if (cell.empty() || is_missing(cell)) {
-      return reader_.error(
-          fmt::format("column '{}' must say in every record whose it is, and this one has no id: give it one, or leave "
-                      "the record out; person in [data] names the column",
-                      schema_.person->name));
-    }
-    data_.people.push_back(number_of(cell, people_));
+    NF_TRY(const std::string_view id, internal::person_in(reader_, schema_, cell));
+    data_.people.push_back(number_of(id, people_));
     return success();
-  }
-
-  // Nothing if the cell holds no number and no constant stands for it.
-  [[nodiscard]] std::optional<double> number(const NumericColumn& column, std::string_view cell) const {
-    return is_missing(cell) ? column.missing : parse_decimal(cell);
-  }
-
-  [[nodiscard]] Error no_number(const NumericColumn& column, std::string_view cell) const {
-    if (is_missing(cell)) {
-      return reader_.error(
-          fmt::format("column '{}' must hold a decimal number, and this record has none; add missing = … to its "
-                      "[[data.column]], a number within the bounds that stands for missing values",
-                      column.name));
-    }
-    return reader_.error(fmt::format(
-        "column '{}' must hold a decimal number, such as -1.5; if a text marks missing values, list it in "
-        "missing = [\"\", \"?\"] under [data]; if the column holds texts, give its [[data.column]] values = […]",
-        column.name));
   }
 
   Result<void> add_no_outcome() {
@@ -176,7 +143,7 @@ class TableReader {
       return success();
     }
     const auto& target = std::get<TargetColumn>(schema_.outcome);
-    const std::optional<double> value = is_missing(cell) ? std::nullopt : parse_decimal(cell);
+    const std::optional<double> value = internal::is_missing(schema_, cell) ? std::nullopt : parse_decimal(cell);
     if (!value) {
       return reader_.error(fmt::format(
           "target column '{}' must hold a decimal number, such as -1.5, in every record; correct this one or "
@@ -185,10 +152,6 @@ class TableReader {
     }
     data_.targets.push_back(clamp_and_scale(*value, target.lower, target.upper, Scaling::kNone));
     return success();
-  }
-
-  [[nodiscard]] bool is_missing(std::string_view cell) const {
-    return std::find(schema_.missing.begin(), schema_.missing.end(), cell) != schema_.missing.end();
   }
 
   CsvReader reader_;
@@ -204,6 +167,12 @@ class TableReader {
 };
 
 }  // namespace
+
+Result<void> check_csv_header(const std::string& path, const Schema& schema, const CsvFormat& format) {
+  NF_TRY(ByteSource source, ByteSource::open(path));
+  NF_TRY(const CsvReader reader, CsvReader::open(std::move(source), format));
+  return internal::check_header(reader, schema);
+}
 
 Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format) {
   NF_TRY_VOID(check_schema(schema));

@@ -91,4 +91,8 @@ struct Schema {
 [[nodiscard]] Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format = {});
 [[nodiscard]] Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format = {});
 
+// Whether the first line of the file names the columns of the schema, as read_csv checks it. Nothing else is read.
+[[nodiscard]] Result<void> check_csv_header(const std::string& path, const Schema& schema,
+                                            const CsvFormat& format = {});
+
 }  // namespace noisefloor

@@ -4,6 +4,8 @@
 // Guarantee:     as WorkerGroup, if its sums have the same bits everywhere (those of Gloo do), and
 //                if waiting for a sum fails when a member is gone.
 // Thread safety: none.
+//
+// Internal to torch/.
 #pragma once
 
 #include <c10/core/Device.h>

@@ -1,4 +1,6 @@
 // The factors of sgd/clip.h for norms that a tape gives.
+//
+// Internal to torch/.
 #pragma once
 
 #include <torch/types.h>

@@ -1,5 +1,7 @@
 // A linear layer by some rows of a larger matrix, as attention has it: queries from one input, keys and values from
 // another.
+//
+// Internal to torch/.
 #pragma once
 
 #include <torch/types.h>

@@ -6,6 +6,8 @@
 // Guarantee:     that of Use. The terms of a ghost norm can cancel: it is computed in double precision, and 2^-40 of
 //                what it would be without cancelling is added, which is more than rounding can take away for rows of up
 //                to 2^12 numbers in all.
+//
+// Internal to torch/.
 #pragma once
 
 #include <torch/types.h>

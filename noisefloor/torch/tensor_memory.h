@@ -3,6 +3,8 @@
 // Counted:       storage of tensors, on every device, also of those that a backward pass makes. What kernels ask the
 //                system for by themselves is not.
 // Thread safety: a meter belongs to one thread. Meters nest like any guard.
+//
+// Internal to torch/.
 #pragma once
 
 #include <c10/util/ThreadLocalDebugInfo.h>

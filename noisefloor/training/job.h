@@ -22,7 +22,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
-#include "noisefloor/training/outlook.h"
+#include "noisefloor/ledger/outlook.h"
 #include "noisefloor/training/payer.h"
 #include "noisefloor/training/plan_following.h"
 #include "noisefloor/training/run_notes.h"

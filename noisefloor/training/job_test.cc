@@ -82,6 +82,37 @@ TEST_F(TrainingJobTest, LeavesNothingBehindIfRefused) {
   EXPECT_FALSE(exists("deep"));
 }
 
+// Bounds in the wrong unit are found by the public test rows, and a refusal shows that it was said before anything was spent.
+TEST_F(TrainingJobTest, TellsDoubtsAboutColumnsBeforeSpending) {
+  change("lower = -1\nupper = 1", "lower = 100\nupper = 200");
+  const auto ledger = make_ledger();
+  TrainingWish asked = wish();
+  asked.noise.multiplier = NoiseMultiplier::of(0.05);
+  TrainingJob job = value_of(prepare(asked));
+  EXPECT_TRUE(witness_.warnings.empty());
+  expect_error(job.run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
+  ASSERT_EQ(witness_.warnings.size(), 1U);
+  EXPECT_NE(witness_.warnings[0].find("'x'"), std::string::npos) << witness_.warnings[0];
+  EXPECT_EQ(budgets(*ledger), 0U);
+}
+
+TEST_F(TrainingJobTest, TellsOfAMisspeltCategory) {
+  std::string table = "kind,colour\n";
+  for (int i = 0; i < 2000; ++i) table += i % 2 == 0 ? "yes,red\n" : "no,green\n";
+  write("data.csv", table);
+  std::string toml = testing::toy_toml();
+  const std::size_t from = toml.find("[[data.column]]");
+  toml.replace(from, toml.find("[model]") - from,
+               "[[data.column]]\nname = \"colour\"\nvalues = [\"red\", \"grene\"]\n");
+  write("toy.toml", toml);
+  const auto ledger = make_ledger();
+  TrainingJob job = value_of(prepare(wish()));
+  (void)value_of(job.run(ledger.get(), control_));
+  ASSERT_EQ(witness_.warnings.size(), 1U);
+  EXPECT_NE(witness_.warnings[0].find("grene"), std::string::npos) << witness_.warnings[0];
+  EXPECT_NE(witness_.warnings[0].find("green"), std::string::npos) << witness_.warnings[0];
+}
+
 TEST_F(TrainingJobTest, KeepsEarlierFilesIfRefused) {
   const auto ledger = make_ledger();
   std::filesystem::create_directories(path("out"));

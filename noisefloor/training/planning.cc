@@ -124,7 +124,8 @@ Result<Outlook> PlanJob::outlook(Ledger* ledger, const PlanFile* plan) const {
   NF_TRY(const std::optional<UtilitySpend> graph, cost());
   if (graph) uses.push_back(graph->request);
   if (plan != nullptr) uses.push_back(set_aside_use(*plan));
-  return outlook_of(uses, budget_of(parts_->file.training.privacy), ledger);
+  return outlook_for(description_of(parts_->file.training).name, std::move(uses),
+                     budget_of(parts_->file.training.privacy), ledger);
 }
 
 Result<std::vector<UtilityCurve>> PlanJob::draw_graph(Ledger* ledger, const JobControl& control) {

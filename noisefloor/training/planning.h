@@ -16,9 +16,9 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
+#include "noisefloor/ledger/outlook.h"
 #include "noisefloor/plan/closed_form.h"
 #include "noisefloor/plan/utility_graph.h"
-#include "noisefloor/training/outlook.h"
 #include "noisefloor/training/payer.h"
 #include "noisefloor/training/plan_file.h"
 #include "noisefloor/training/session.h"

@@ -153,8 +153,9 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
 
 Result<Outlook> SweepJob::outlook(Ledger* ledger) {
   if (!charged()) return Outlook{.fits = true};
-  NF_TRY(const std::vector<ReserveRequest> uses, spends());
-  return outlook_of(uses, budget_of(parts_->file.training.privacy), ledger);
+  NF_TRY(std::vector<ReserveRequest> uses, spends());
+  return outlook_for(description_of(parts_->file.training).name, std::move(uses),
+                     budget_of(parts_->file.training.privacy), ledger);
 }
 
 Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& control) {

@@ -16,7 +16,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
-#include "noisefloor/training/outlook.h"
+#include "noisefloor/ledger/outlook.h"
 #include "noisefloor/training/payer.h"
 #include "noisefloor/training/session.h"
 
@@ -82,7 +82,9 @@ class SweepJob {
   [[nodiscard]] Delta delta() const { return parts_->delta; }                                  // for each run
   [[nodiscard]] Steps steps() const { return parts_->session->steps; }
   [[nodiscard]] std::size_t private_runs() const;
-  [[nodiscard]] bool charged() const { return !parts_->wish.replay_seed && private_runs() > 0; }
+  // Whether the noise is repeated from a seed: then nothing is private.
+  [[nodiscard]] bool repeated() const { return parts_->wish.replay_seed.has_value(); }
+  [[nodiscard]] bool charged() const { return !repeated() && private_runs() > 0; }
 
   // The noise of each run, in the order of the epsilons.
   [[nodiscard]] const std::vector<Noise>& noise() const { return parts_->noise; }

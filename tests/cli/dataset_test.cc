@@ -107,5 +107,76 @@ TEST_F(CliDataset, ATrainingFileIsADescriptionToo) {
   EXPECT_EQ(run("noisefloor check patients.toml").exit_code, 0);
 }
 
+// A training and a mechanism, each a process of its own, on the same rows under two names: one budget pays for both, and what
+// does not fit is refused with exit code 3.
+TEST_F(CliDataset, ATrainingAndAMechanismShareOneBudget) {
+  describe("patients", "[budget]\nepsilon = 1\ndelta = 1e-6\n");
+  write("risk.toml",
+        "name = \"risk\"\n[data]\ndataset = \"patients.toml\"\n[model]\nkind = \"logistic\"\n[training]\n"
+        "batch_size = 20\nepochs = 1\nclip_norm = 1.0\nlearning_rate = 0.1\n");
+  EXPECT_EQ(run("(head -1 patients.csv; tail -n +2 patients.csv | sort -r) >copy.csv").exit_code, 0);
+  describe("copy", "[budget]\nepsilon = 5\ndelta = 1e-6\n", "copy.csv");
+  const std::string mean = "mechanism mean --dataset copy.toml --column age --epsilon 0.3 --key ";
+
+  const Outcome trained = run("noisefloor train risk.toml --epsilon 0.5 --create --quiet --no-report");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  expect_failure(mean + "mean-age --create", 3, "dataset add 'copy.toml' --same-as 'patients'");
+  EXPECT_EQ(dataset("add copy.toml --same-as patients")["dataset"]["budget"]["name"], "patients");
+  const Outcome answered = run("noisefloor " + mean + "mean-age --json");
+  ASSERT_EQ(answered.exit_code, 0) << answered.err;
+  EXPECT_NE(answered.out.find("\"copy\""), std::string::npos) << "the answer names its dataset";
+  const double spent = dataset("show patients")["dataset"]["budget"]["spent_share"];
+  EXPECT_GT(spent, 0.79);
+  EXPECT_LE(spent, 0.8 + 1e-9);
+
+  expect_failure(mean + "mean-again", 3, "the budget 'patients' does not allow this");
+  expect_failure("train risk.toml --epsilon 0.5 --key second --output second --quiet", 3, "'patients'");
+  EXPECT_NE(run("ls second").exit_code, 0) << "a refused run leaves nothing behind";
+  EXPECT_EQ(run("noisefloor " + mean + "mean-age").exit_code, 0) << "the same key gets the same answer";
+  EXPECT_EQ(dataset("show patients")["dataset"]["budget"]["spent_share"], spent);
+  EXPECT_EQ(run("noisefloor budget verify").exit_code, 0);
+}
+
+// Of two processes that ask at once for more than half, one is answered.
+TEST_F(CliDataset, OfTwoProcessesAtOnceOneIsRefused) {
+  EXPECT_EQ(run("noisefloor dataset add patients.toml").exit_code, 0);
+  const std::string ask = "noisefloor mechanism sum --dataset patients.toml --column age --epsilon 0.6 --key ";
+  const Outcome both = run("{ (" + ask + "a >/dev/null 2>&1; echo $? >a) & (" + ask +
+                           "b >/dev/null 2>&1; echo $? >b) & wait; cat a b | sort | tr '\\n' ' '; }");
+  EXPECT_EQ(both.out, "0 3 ");
+  EXPECT_NEAR(dataset("show patients")["dataset"]["budget"]["spent_share"].get<double>(), 0.6, 1e-9);
+}
+
+TEST_F(CliDataset, AMechanismMakesNoBudgetSilently) {
+  const std::string ask = "mechanism quantile --dataset patients.toml --column age --epsilon 0.1 --key median";
+  expect_failure(ask, 2, "noisefloor dataset add patients.toml");
+  EXPECT_NE(run("ls *ledger*").exit_code, 0);
+  const Outcome dry = run("noisefloor " + ask + " --dry-run");
+  EXPECT_EQ(dry.exit_code, 0) << dry.err;
+  EXPECT_NE(dry.out.find("it would be made with the dataset"), std::string::npos) << dry.out;
+  EXPECT_NE(run("ls *ledger*").exit_code, 0);
+  EXPECT_EQ(run("noisefloor " + ask + " --create").exit_code, 0);
+  expect_failure(ask + "2 --unit person", 2, "leave out --unit");
+  expect_failure("mechanism sum --dataset patients.toml --column agge --epsilon 1 --key k", 2, "did you mean 'age'");
+  expect_failure("mechanism sum --dataset patients.toml --column age --epsilon 1", 2, "--key");
+  expect_failure("mechanism sum --epsilon 1", 2, "--dataset FILE with --column");
+}
+
+// What a newcomer does first: init, fill in, check, train.
+TEST_F(CliDataset, InitWritesFilesThatCheckSaysHowToFillIn) {
+  ASSERT_EQ(run("noisefloor init patients.csv --name study").exit_code, 0);
+  const Outcome blank = run("noisefloor check study.toml");
+  EXPECT_EQ(blank.exit_code, 2) << blank.out;
+  EXPECT_NE(blank.out.find("study.toml:"), std::string::npos) << blank.out;
+  EXPECT_EQ(run("noisefloor dataset add study.toml").exit_code, 2) << "a blank is no bound";
+  EXPECT_EQ(run("noisefloor init patients.csv --name study").exit_code, 2) << "nothing is overwritten";
+  const Outcome checked = run("noisefloor check patients.toml");
+  EXPECT_EQ(checked.exit_code, 0) << checked.out;
+  EXPECT_EQ(run("sed -i 's/^id,age,ill/id,Age,ill/' patients.csv").exit_code, 0);
+  const Outcome misspelt = run("noisefloor check patients.toml");
+  EXPECT_EQ(misspelt.exit_code, 2);
+  EXPECT_NE(misspelt.out.find("did you mean 'Age'"), std::string::npos) << misspelt.out;
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -247,6 +247,46 @@ TEST_F(CliTorch, OpenBlasTakesTheKernelsOfTheProcessor) {
   EXPECT_NE(told.err.find("Core: Nehalem"), std::string::npos) << told.err;
 }
 
+// People on libtorch: two workers draw them together, and a training that was killed goes on to the weights of one that was not.
+TEST_F(CliTorch, PeopleTrainOnTorchWithWorkersAndCheckpoints) {
+  std::string table = "x,y,kind,who\n";
+  const std::string rows = toy_table();
+  std::size_t person = 0;
+  for (std::size_t at = rows.find('\n') + 1; at < rows.size(); ++person) {
+    const std::size_t end = rows.find('\n', at);
+    table += rows.substr(at, end - at) + ",P" + std::to_string(person % 500) + "\n";
+    at = end + 1;
+  }
+  write("people.csv", table);
+  const auto by_person = [&](const std::string& steps) {
+    std::string text = toy_toml("steps = " + steps + "\n");
+    text.replace(text.find("data.csv"), 8, "people.csv");
+    text.insert(text.find("label = "), "unit = \"person\"\nperson = \"who\"\nrows_per_person = 2\n");
+    text.replace(text.find("kind = \"logistic\""), 17,
+                 "kind = \"layers\"\n[[model.layer]]\ntype = \"linear\"\noutputs = 2\n");
+    return text;
+  };
+  write("people.toml", by_person("12"));
+  const Outcome both = noisefloor_run(train("people.toml", "--json --workers 2", "both"));
+  ASSERT_EQ(both.exit_code, 0) << both.err;
+  EXPECT_GT(Json::parse(both.out)["people"], 350);
+  EXPECT_EQ(Json::parse(testing::read_file(folder_.path("both/certificate.json")))["statement"]["unit"], "person");
+
+  write("people.toml", by_person("3000"));
+  const auto digest = [&](const std::string& output) {
+    return Json::parse(testing::read_file(folder_.path(output + "/certificate.json")))["released"]["digest"];
+  };
+  const std::string options = "--replay-seed 5 --threads 1 --checkpoint-every 0.02";
+  ASSERT_EQ(noisefloor_run(train("people.toml", options, "whole")).exit_code, 0);
+  const Outcome killed = testing::run_until(train("people.toml", options, "part"),
+                                            folder_.path("part/checkpoint.safetensors"), "kill -KILL $first");
+  ASSERT_NE(killed.exit_code, 0) << "the training was over too soon for this test";
+  const Outcome resumed = noisefloor_run(
+      train("people.toml", options + " --resume " + folder_.path("part/checkpoint.safetensors"), "rest"));
+  ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_EQ(digest("whole"), digest("rest"));
+}
+
 #endif
 
 }  // namespace

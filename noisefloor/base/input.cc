@@ -1,0 +1,121 @@
+#include "noisefloor/base/input.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include "noisefloor/base/text.h"
+
+namespace noisefloor {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* file) const {
+    if (file != stdin) static_cast<void>(std::fclose(file));
+  }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+std::string_view trimmed(std::string_view line) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!line.empty() && blank(line.front())) line.remove_prefix(1);
+  while (!line.empty() && blank(line.back())) line.remove_suffix(1);
+  return line;
+}
+
+Result<File> open(const std::string& path) {
+  if (path == "-") return File(stdin);
+  File file(std::fopen(path.c_str(), "re"));
+  if (!file) return input_data_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)));
+  struct stat status {};
+  if (fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return input_data_error(fmt::format("{} is a directory; give a file", path));
+  }
+  return file;
+}
+
+// Splits the file into lines and gives each, trimmed, with its number.
+class Lines {
+ public:
+  explicit Lines(std::FILE* file) : file_(file) {}
+
+  // False at the end of the file.
+  Result<bool> next(std::string& line) {
+    line.clear();
+    for (int c = std::getc(file_); c != EOF; c = std::getc(file_)) {
+      if (c == '\n') return true;
+      if (line.size() == kMaxLineBytes) return input_data_error("too long");
+      line.push_back(static_cast<char>(c));
+    }
+    if (std::ferror(file_) != 0) return io_error(std::strerror(errno));
+    return !line.empty();
+  }
+
+ private:
+  std::FILE* file_;
+};
+
+}  // namespace
+
+Result<void> for_each_number(const std::string& path, const std::function<Result<void>(double)>& take) {
+  NF_TRY(const File file, open(path));
+  const std::string name = path == "-" ? "standard input" : path;
+  Lines lines(file.get());
+  std::string line;
+  std::size_t number = 0;
+  std::size_t first_empty = 0;
+  for (;;) {
+    ++number;
+    Result<bool> more = lines.next(line);
+    if (!more.has_value() && more.error().code == ErrorCode::kIo) {
+      return io_error(fmt::format("reading {} failed: {}", name, more.error().message));
+    }
+    if (more.has_value() && !more.value()) return success();
+    const std::string_view text = more.has_value() ? trimmed(line) : std::string_view("?");
+    if (text.empty()) {
+      if (first_empty == 0) first_empty = number;
+      continue;
+    }
+    const std::optional<double> value = parse_finite(text);
+    if (!value || first_empty != 0) {
+      return input_data_error(fmt::format("line {} of {} is not a number; one finite number a line is expected",
+                                          first_empty != 0 ? first_empty : number, name));
+    }
+    NF_TRY_VOID(take(*value));
+  }
+}
+
+Result<std::vector<double>> read_numbers(const std::string& path) {
+  std::vector<double> numbers;
+  NF_TRY_VOID(for_each_number(path, [&](double value) -> Result<void> {
+    if (numbers.size() == kMaxRowsInMemory) {
+      return input_data_error(fmt::format("more than {} numbers do not fit in memory", kMaxRowsInMemory));
+    }
+    numbers.push_back(value);
+    return success();
+  }));
+  return numbers;
+}
+
+Result<std::string> read_text(const std::string& path) {
+  NF_TRY(const File file, open(path));
+  std::string text;
+  std::vector<char> buffer(1 << 16);
+  for (;;) {
+    const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
+    text.append(buffer.data(), got);
+    if (text.size() > kMaxTextBytes) {
+      return input_data_error(fmt::format("{} is larger than {} MiB", path, kMaxTextBytes >> 20));
+    }
+    if (got < buffer.size()) break;
+  }
+  if (std::ferror(file.get()) != 0) return io_error(fmt::format("{} could not be read to its end", path));
+  return text;
+}
+
+}  // namespace noisefloor

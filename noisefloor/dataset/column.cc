@@ -1,0 +1,82 @@
+#include "noisefloor/dataset/column.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+#include <utility>
+
+#include "noisefloor/base/text.h"
+#include "noisefloor/dataset/records.h"
+#include "noisefloor/random/uniform.h"
+#include "noisefloor/table/number_column.h"
+
+namespace noisefloor {
+namespace {
+
+// A person's numbers so far: a uniform sample of at most `most` of them.
+struct Share {
+  std::uint64_t seen = 0;
+  std::vector<std::size_t> places = {};  // in the list of numbers
+};
+
+class Collector {
+ public:
+  Collector(std::uint64_t most_each, SecureRandom& random) : most_each_(most_each), random_(random) {}
+
+  Result<void> add(double value, std::string_view person) {
+    if (person.empty()) return append(value);
+    Share& share = shares_[std::string(person)];
+    ++share.seen;
+    if (share.places.size() < most_each_) {
+      share.places.push_back(numbers_.size());
+      return append(value);
+    }
+    const std::uint64_t place = uniform_below(random_, share.seen);
+    if (place < most_each_) numbers_[share.places[place]] = value;
+    return success();
+  }
+
+  [[nodiscard]] std::vector<double> finish() && { return std::move(numbers_); }
+
+ private:
+  Result<void> append(double value) {
+    if (numbers_.size() == kMaxNumbers) {
+      return input_data_error(fmt::format("more than {} numbers do not fit in memory", kMaxNumbers));
+    }
+    numbers_.push_back(value);
+    return success();
+  }
+
+  std::uint64_t most_each_;
+  SecureRandom& random_;
+  std::vector<double> numbers_;
+  std::unordered_map<std::string, Share> shares_;
+};
+
+}  // namespace
+
+Result<NumericColumn> find_column(const DatasetDescription& description, const std::string& name) {
+  const auto* table = std::get_if<CsvTable>(&description.format);
+  if (table == nullptr) {
+    return invalid_argument(
+        fmt::format("the dataset {} is no CSV table, and has no column to ask about", shown(description.name)));
+  }
+  return find_numeric_column(table->schema, name);
+}
+
+Result<std::vector<double>> read_column(const DescribedRows& rows, const NumericColumn& column, SecureRandom& random) {
+  const auto& table = std::get<CsvTable>(rows.description.format);
+  Schema schema = table.schema;
+  // Whose a row is follows from the unit, whatever the schema is used for elsewhere.
+  schema.person.reset();
+  if (rows.description.unit.unit == PrivacyUnit::kPerson) {
+    schema.person = PersonColumn{rows.description.unit.person, rows.description.unit.rows_per_person};
+  }
+  NF_TRY(ByteSource source, ByteSource::open(resolved(rows.folder, std::get<TextFile>(rows.description.files).path)));
+  Collector collector(rows.description.unit.rows_per_person, random);
+  NF_TRY_VOID(for_each_number(std::move(source), schema, table.format, column,
+                              [&](double value, std::string_view person) { return collector.add(value, person); }));
+  return std::move(collector).finish();
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,99 @@
+#include "noisefloor/statistics/column_questions.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/dataset/column.h"
+#include "noisefloor/statistics/number_questions.h"
+#include "noisefloor/statistics/question_parts.h"
+
+namespace noisefloor {
+namespace {
+
+using internal::Json;
+
+Error needs_no_noise(const DatasetDescription& description) {
+  return invalid_argument(fmt::format(
+      "the dataset {} is public: no budget pays for it, and no noise is needed. Compute the statistic directly",
+      shown(description.name)));
+}
+
+Result<Neighbours> neighbours_of(const DatasetDescription& description) {
+  NF_TRY(const Rows each, Rows::make(description.unit.rows_per_person));
+  const Adjacency adjacency = description.budget->adjacency;
+  if (adjacency == Adjacency::kReplaceOne && each.value() > 1) {
+    return invalid_argument(
+        fmt::format("a person of the dataset {} may have {} rows, and exchanging a person changes how many rows there "
+                    "are: there is no bound for that under replace-one. State rows_per_person = 1 or add-remove",
+                    shown(description.name), each.value()));
+  }
+  return Neighbours{adjacency, description.unit.unit, each};
+}
+
+// The question about this column of this dataset: a key that was used for another one is refused.
+Question about(Question question, const DescribedRows& rows, const ColumnQuery& query) {
+  Json configuration = Json::parse(question.configuration);
+  configuration["dataset"] = rows.description.name;
+  configuration["column"] = query.column;
+  question.configuration = configuration.dump();
+  question.former_configuration.clear();
+  question.data = "bounds and neighbours are those of the dataset's description, stated without looking at the data";
+  return question;
+}
+
+}  // namespace
+
+Result<Question> column_question(const DescribedRows& rows, const ColumnQuery& query, SecureRandom& random) {
+  if (rows.description.is_public()) return needs_no_noise(rows.description);
+  NF_TRY(const NumericColumn column, find_column(rows.description, query.column));
+  NF_TRY(const Bounds bounds, Bounds::make(column.lower, column.upper));
+  NF_TRY(const Neighbours neighbours, neighbours_of(rows.description));
+  const BoundedQuery bounded{neighbours, bounds, query.epsilon, query.delta, query.confidence};
+  NF_TRY(std::vector<double> numbers, read_column(rows, column, random));
+  const auto asked = [&]() -> Result<Question> {
+    switch (query.statistic) {
+      case ColumnStatistic::kMean:
+        return mean_question(std::move(numbers), bounded);
+      case ColumnStatistic::kQuantile:
+        return quantile_question(std::move(numbers), query.level, bounded);
+      case ColumnStatistic::kSum:
+        break;
+    }
+    const auto each = [&](const std::function<Result<void>(double)>& take) -> Result<void> {
+      for (const double number : numbers) NF_TRY_VOID(take(number));
+      return success();
+    };
+    return sum_question(each, bounded);
+  };
+  NF_TRY(Question question, asked());
+  return about(std::move(question), rows, query);
+}
+
+AnswerRequest request_about(const DatasetDescription& description, const DatasetAsker& asker) {
+  return {description.budget ? description.budget->name : std::string(),
+          asker.key,
+          {asker.program_version, AnswerDataset{description.name, to_hex(digest_of(description))}}};
+}
+
+Result<Outlook> outlook_about(const DatasetDescription& description, const Question& question,
+                              const DatasetAsker& asker, Ledger* ledger) {
+  if (description.is_public()) return needs_no_noise(description);
+  NF_TRY(const ReserveRequest spend, spend_of(request_about(description, asker), question, ledger));
+  return outlook_for(description.name, {spend}, terms_of(description), ledger, Repeats::kMustBeAnswered);
+}
+
+Result<ReleasedAnswer> ask_dataset(const DescribedRows& rows, const Question& question, const DatasetAsker& asker,
+                                   Ledger& ledger, Outlet& outlet, std::optional<DatasetConflict>* conflict) {
+  if (rows.description.is_public()) return needs_no_noise(rows.description);
+  AnswerRequest request = request_about(rows.description, asker);
+  NF_TRY_VOID(rehearse(question, request.provenance));
+  NF_TRY(const ReserveRequest spend, spend_of(request, question, &ledger));
+  NF_TRY(request.budget, find_payer(ledger, rows, {&spend, 1}, asker.unknown, conflict));
+  return release_answer(request, question, ledger, outlet);
+}
+
+}  // namespace noisefloor

@@ -1,0 +1,189 @@
+#include "noisefloor/summary/ledger_summary.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "noisefloor/base/hex.h"
+#include "noisefloor/base/text.h"
+#include "noisefloor/ledger/audit.h"
+#include "noisefloor/summary/budget_summary.h"
+#include "noisefloor/summary/summary_json.h"
+
+namespace noisefloor {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The budget that was asked for, which must exist; nothing stands for all of them.
+Result<std::optional<std::string>> asked_for(Ledger& ledger, const std::string& budget) {
+  if (budget.empty()) return std::optional<std::string>{};
+  NF_TRY_VOID(ledger.budget(budget));
+  return std::optional(budget);
+}
+
+Result<Json> budgets_json(Ledger& ledger, const std::optional<std::string>& only) {
+  Json budgets = Json::array();
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    for (const LedgerState::Budget& budget : state.budgets()) {
+      if (!only || budget.terms->name == *only) budgets.push_back(budget_json(budget));
+    }
+    return success();
+  }));
+  return budgets;
+}
+
+Json findings_json(const VerifyReport& found) {
+  Json findings = Json::array();
+  for (const VerifyFinding& finding : found.findings) {
+    findings.push_back({{"entry", finding.entry ? Json(*finding.entry) : Json()}, {"what", finding.what}});
+  }
+  return findings;
+}
+
+void add_lines(Summary& summary, const VerifyReport& found, double seconds) {
+  summary.line("entries", fmt::format("{} in {:.3g} s", found.entries, seconds));
+  summary.line("charges",
+               fmt::format("{} checked against their events ({} recomputed)", found.charges, found.distinct));
+  if (found.answers > 0) summary.line("answers", fmt::format("{} stored answers checked", found.answers));
+  summary.line("key", to_hex(found.key));
+  if (found.head) summary.line("head", fmt::format("entry {}, {}", found.head->sequence, to_hex(found.head->hash)));
+  for (const VerifyFinding& finding : found.findings) {
+    summary.line(finding.entry ? fmt::format("entry {}", *finding.entry) : "ledger", finding.what);
+  }
+}
+
+std::string conclusion(const VerifyReport& found, const VerifiedLedger& how) {
+  if (!found.findings.empty()) {
+    return "Do not rely on this ledger, and spend nothing from it, before this is explained.";
+  }
+  if (how.witnessed) {
+    return "Every entry follows from the one before, no budget was exceeded, and the witnesses saw this history.";
+  }
+  return fmt::format(
+      "Every entry follows from the one before, and no budget was exceeded. Whether later entries were cut off, only a "
+      "witness can tell{}{}.",
+      how.remedy.empty() ? "" : ": ", how.remedy);
+}
+
+}  // namespace
+
+void add_ledger(Summary& summary, const UsedLedger& ledger) {
+  if (ledger.is_new) {
+    summary.remark(
+        fmt::format("A new ledger {} with the key {}: keep the key apart from the ledger, and a witness "
+                    "(`budget witness`) apart from both.",
+                    shown(ledger.location), shown(ledger.key_file)));
+  }
+  summary.set("ledger", ledger.location);
+  summary.set("new_ledger", ledger.is_new);
+}
+
+Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location) {
+  Summary summary(fmt::format("Ledger {}", location));
+  Json all = Json::array();
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    for (const LedgerState::Budget& budget : state.budgets()) {
+      const BudgetTerms& terms = *budget.terms;
+      summary.line(terms.name, fmt::format("{}  epsilon {}, delta {}, {}", bar(budget.account.spent_share()),
+                                           terms.epsilon.value(), terms.delta.value(), name_of(terms.rule)));
+      all.push_back(budget_json(budget));
+    }
+    summary.set("entries", state.next_sequence());
+    return success();
+  }));
+  summary.set("budgets", all);
+  return summary;
+}
+
+Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, const std::string& version) {
+  NF_TRY(const std::optional<std::string> only, asked_for(ledger, budget));
+  Summary summary(budget.empty() ? "History" : fmt::format("History of {}", budget));
+  Json records = Json::array();
+  NF_TRY_VOID(for_each_record(ledger, only, [&](const AuditRecord& r) {
+    records.push_back(Json::parse(to_json(r, version)));
+    summary.line(fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
+                 fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  {}", r.use.budget, r.epsilon_spent,
+                             r.epsilon_left, r.use.note.purpose.empty() ? r.use.key : r.use.note.purpose));
+  }));
+  if (records.empty()) summary.remark("Nothing was spent yet.");
+  summary.set("records", records);
+  return summary;
+}
+
+Summary summary_of(const VerifyReport& found, const VerifiedLedger& how) {
+  const bool holds = found.findings.empty();
+  Summary summary(fmt::format("Ledger {}: {}", how.location, holds ? "VERIFIED" : "NOT TRUE"));
+  add_lines(summary, found, how.seconds);
+  summary.remark(conclusion(found, how));
+  if (!holds) summary.fail_with(ErrorCode::kVerificationFailed);
+  Json budgets = Json::array();
+  for (const LedgerState::Budget& budget : found.state.budgets()) budgets.push_back(budget_json(budget));
+  summary.set("verified", holds);
+  summary.set("entries", found.entries);
+  summary.set("charges", found.charges);
+  summary.set("recomputed", found.distinct);
+  summary.set("answers", found.answers);
+  summary.set("public_key", to_hex(found.key));
+  summary.set("head",
+              found.head ? Json{{"sequence", found.head->sequence}, {"hash", to_hex(found.head->hash)}} : Json());
+  summary.set("findings", findings_json(found));
+  summary.set("budgets", budgets);
+  summary.set("seconds", how.seconds);
+  return summary;
+}
+
+Result<AuditDocument> audit_document(Ledger& ledger, const std::string& location, const std::string& budget,
+                                     const std::string& version) {
+  NF_TRY(const std::optional<std::string> only, asked_for(ledger, budget));
+  NF_TRY(Json budgets, budgets_json(ledger, only));
+  Json records = Json::array();
+  NF_TRY_VOID(for_each_record(ledger, only,
+                              [&](const AuditRecord& r) { records.push_back(Json::parse(to_json(r, version))); }));
+  NF_TRY(const Witness head, ledger.witness());
+  const std::size_t count = records.size();
+  const Json document{{"noisefloor_audit", 1},
+                      {"ledger", location},
+                      {"budgets", std::move(budgets)},
+                      {"records", std::move(records)},
+                      {"head", Json::parse(to_json(head))}};
+  return AuditDocument{document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n", count};
+}
+
+Summary summary_of(const AuditDocument& document) {
+  Summary summary("Audit records");
+  replace_json(summary, Json::parse(document.text));
+  return summary;
+}
+
+Summary summary_of_written(const AuditDocument& document, const std::string& path) {
+  Summary summary("Audit records");
+  summary.line("written", fmt::format("{} records to {}", document.records, path));
+  summary.set("records", document.records);
+  summary.set("output", path);
+  return summary;
+}
+
+Summary summary_of(const Witness& witness, const std::string& path) {
+  Summary summary("Witness");
+  summary.line("written to", path);
+  summary.line("entry", fmt::format("{}", witness.head.sequence));
+  summary.line("hash", to_hex(witness.head.hash));
+  summary.set("output", path);
+  summary.set("witness", Json::parse(to_json(witness)));
+  return summary;
+}
+
+Summary summary_of_adoption(const std::string& location, const Witness& head) {
+  Summary summary(fmt::format("Ledger {} goes on here", location));
+  summary.line("epoch", fmt::format("{}", head.head.epoch));
+  summary.line("entry", fmt::format("{}", head.head.sequence));
+  summary.remark("Every other copy must be retired: two copies that are both written to spend the same budget twice.");
+  summary.set("epoch", head.head.epoch);
+  summary.set("sequence", head.head.sequence);
+  return summary;
+}
+
+}  // namespace noisefloor

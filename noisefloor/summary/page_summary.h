@@ -1,0 +1,31 @@
+// What was written for people to look at: reports, and the commands of a demonstration.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "noisefloor/report/html_report.h"
+#include "noisefloor/summary/summary.h"
+
+namespace noisefloor {
+
+// A report that was written to this file.
+[[nodiscard]] Summary summary_of(const HtmlReport& page, const std::string& file, std::size_t bytes);
+
+// Adds the report that was written beside a job's files. Nothing if the path is empty.
+void add_report_page(Summary& summary, const std::string& path);
+
+// A command that was run, and the JSON object that it printed, if it did.
+struct RanCommand {
+  std::string command;
+  int exit_code = 0;
+  std::optional<std::string> result = {};
+};
+// Adds the commands as the field "steps".
+void add_steps(Summary& summary, std::span<const RanCommand> commands);
+
+}  // namespace noisefloor
