@@ -5,6 +5,7 @@
 #   DEPENDS   folders below this one   LIBRARIES third-party targets, as target_link_libraries takes them
 #   TESTS     x_test.cc files          TEST_LIBRARIES further targets for the tests
 #   PRECOMPILE <header> …              further headers of others that are slow to read, for the library and its tests
+#   TOGETHER n, TESTS_TOGETHER n       so many files are compiled as one (noisefloor_compile_together)
 #   NOT_PRECOMPILED                    every file reads the headers of others by itself
 #   COLD                               no loop of it takes noticeable time: the preset dev compiles it as it compiles tests
 #   OUTSIDE_CORE                       not part of noisefloor::core, nor installed)
@@ -23,7 +24,7 @@ function(noisefloor_include_view name result)
 endfunction()
 
 function(noisefloor_folder name)
-  cmake_parse_arguments(arg "OUTSIDE_CORE;NOT_PRECOMPILED;COLD" ""
+  cmake_parse_arguments(arg "OUTSIDE_CORE;NOT_PRECOMPILED;COLD" "TOGETHER;TESTS_TOGETHER"
     "HEADERS;INTERNAL;SOURCES;DEPENDS;LIBRARIES;TESTS;TEST_LIBRARIES;PRECOMPILE" ${ARGN})
   set(target noisefloor_${name})
   noisefloor_include_view(${name} view)
@@ -61,6 +62,9 @@ function(noisefloor_folder name)
   elseif(arg_SOURCES AND NOT arg_NOT_PRECOMPILED)
     noisefloor_precompile(${target} noisefloor_precompiled)
   endif()
+  if(arg_TOGETHER)
+    noisefloor_compile_together(${target} ${arg_TOGETHER})
+  endif()
   if(NOT arg_OUTSIDE_CORE)
     install(FILES ${arg_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/noisefloor/${name})
     set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
@@ -86,6 +90,9 @@ function(noisefloor_folder name)
       noisefloor_test(${target}_test PRECOMPILED ${target} SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
     else()
       noisefloor_test(${target}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+    endif()
+    if(arg_TESTS_TOGETHER)
+      noisefloor_compile_together(${target}_test ${arg_TESTS_TOGETHER})
     endif()
   endif()
 endfunction()

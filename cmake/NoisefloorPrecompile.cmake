@@ -49,3 +49,13 @@ function(noisefloor_precompile_program target owner)
   endif()
   noisefloor_precompile(${target} ${owner})
 endfunction()
+
+# noisefloor_compile_together(TARGET COUNT): COUNT of the target's files are compiled as one, in the order of their list, so what
+# they share (templates of torch, of JSON) is instantiated once a batch. An edit compiles its batch anew: keep batches small enough
+# for that. Files of one batch share their anonymous namespaces. The preset clang turns this off, and so finds what a file
+# forgets to include.
+function(noisefloor_compile_together target count)
+  if(NOISEFLOOR_BATCHES)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${count})
+  endif()
+endfunction()

@@ -14,7 +14,7 @@ constexpr Names<FineTuning, 3> kTunings{
     {{"full", FineTuning::kFull}, {"bias", FineTuning::kBias}, {"lora", FineTuning::kLora}}};
 
 TorchLayer plain(const lanes::Layer& layer) { return {layer}; }
-TorchLayer linear(std::size_t outputs) { return plain(lanes::Linear{.outputs = outputs}); }
+TorchLayer torch_linear(std::size_t outputs) { return plain(lanes::Linear{.outputs = outputs}); }
 TorchLayer layer_norm() { return plain(lanes::Normalize{.groups = 1, .per_feature = true}); }
 
 // Five convolutions and three linear layers, as for ImageNet, in the sizes that images of 28 to 32 pixels need.
@@ -27,7 +27,7 @@ std::vector<TorchLayer> alexnet(std::size_t outputs) {
   };
   const auto pool = [&] { layers.push_back(plain(lanes::Pool{lanes::Pooling::kMax, 2, 2})); };
   const auto dense = [&](std::size_t width) {
-    layers.push_back(linear(width));
+    layers.push_back(torch_linear(width));
     layers.push_back(plain(lanes::Activate{lanes::Activation::kRelu}));
   };
   conv(64, 2);
@@ -41,7 +41,7 @@ std::vector<TorchLayer> alexnet(std::size_t outputs) {
   layers.push_back(plain(lanes::Flatten{}));
   dense(1024);
   dense(512);
-  layers.push_back(linear(outputs));
+  layers.push_back(torch_linear(outputs));
   return layers;
 }
 
@@ -65,7 +65,7 @@ std::vector<TorchLayer> transformer(std::size_t width, std::size_t depth, std::s
   std::vector<TorchLayer> layers{{EmbeddingLayer{width}}, {PositionsLayer{}}};
   for (std::size_t i = 0; i < depth; ++i) {
     std::vector<TorchLayer> attention{layer_norm(), {AttentionLayer{heads, true}}};
-    std::vector<TorchLayer> dense{layer_norm(), linear(4 * width), {GeluLayer{}}, linear(width)};
+    std::vector<TorchLayer> dense{layer_norm(), torch_linear(4 * width), {GeluLayer{}}, torch_linear(width)};
     add_dropout(attention, dropout);
     add_dropout(dense, dropout);
     layers.push_back({ResidualLayer{std::move(attention)}});

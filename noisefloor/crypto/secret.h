@@ -9,10 +9,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace noisefloor {
 
 using Bytes = std::span<const std::uint8_t>;
+
+[[nodiscard]] inline Bytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
 
 // Overwrites the bytes with zeros, in a way that no optimisation removes.
 void wipe(std::span<std::uint8_t> bytes);

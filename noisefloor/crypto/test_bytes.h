@@ -26,8 +26,4 @@ Secret<N> secret_of_hex(std::string_view hex) {
   return secret;
 }
 
-inline Bytes bytes_of_text(std::string_view text) {
-  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
-}
-
 }  // namespace noisefloor::testing

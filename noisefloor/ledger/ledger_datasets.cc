@@ -16,8 +16,6 @@ constexpr std::string_view kRowPurpose = "noisefloor ledger: rows";
 constexpr std::string_view kSealPurpose = "noisefloor ledger: sketches";
 constexpr std::string_view kSealContext = "noisefloor row sketch";
 
-Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
 Error no_key() {
   return invalid_argument("this ledger is open for reading only: open it with its key to use datasets");
 }

@@ -18,7 +18,7 @@
 namespace noisefloor {
 namespace {
 
-constexpr const char* kSchema = R"(
+constexpr const char* kPostgresSchema = R"(
 CREATE SCHEMA noisefloor_ledger;
 CREATE TABLE noisefloor_ledger.format (version bigint NOT NULL);
 INSERT INTO noisefloor_ledger.format VALUES (1);
@@ -33,7 +33,7 @@ CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON nois
 )";
 
 // Created within the first transaction that needs it.
-constexpr const char* kSketchSchema = R"(
+constexpr const char* kPostgresSketchSchema = R"(
 CREATE TABLE noisefloor_ledger.sketches (entry bigint PRIMARY KEY, sketch bytea NOT NULL);
 UPDATE noisefloor_ledger.format SET version = 2;
 )";
@@ -257,7 +257,7 @@ class PostgresTransaction final : public LedgerTransaction {
 
   [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override {
     NF_TRY(const bool some, has_sketches());
-    if (!some) NF_TRY_VOID(store_.execute(kSketchSchema));
+    if (!some) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
     return run("INSERT INTO noisefloor_ledger.sketches (entry, sketch) VALUES ($1, $2)",
                Parameters().add(entry).add(sketch));
   }
@@ -353,7 +353,7 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
       return io_error(fmt::format("there is a ledger in {} already: open that one, or use another database",
                                   shown(store->place())));
     }
-    NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kSchema)));
+    NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kPostgresSchema)));
   }
   NF_TRY(const std::uint64_t version, store->version());
   if (version < 1 || version > kStoreVersionWithSketches) {

@@ -25,8 +25,6 @@ constexpr std::size_t kHeaderBytes = kMagic.size() + 8 + kDigestBytes + 1 + 4 + 
 constexpr std::size_t kRowBytes = 9;
 constexpr std::size_t kSketchBytes = kHeaderBytes + kSketchRows * kRowBytes + kSketchColumns * sizeof(ShortHash);
 
-Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
 template <std::size_t N>
 Secret<N> part_of(const Secret32& key, std::string_view use) {
   return derive<N>(key.bytes(), bytes_of("noisefloor row sketch v1"), bytes_of(use));

@@ -16,7 +16,7 @@
 namespace noisefloor {
 namespace {
 
-constexpr const char* kSchema = R"(
+constexpr const char* kSqliteSchema = R"(
 CREATE TABLE entries (sequence INTEGER PRIMARY KEY, text TEXT NOT NULL, hash BLOB NOT NULL) STRICT;
 CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), ledger BLOB NOT NULL, epoch INTEGER NOT NULL,
                    sequence INTEGER NOT NULL, hash BLOB NOT NULL, signature BLOB NOT NULL) STRICT;
@@ -28,7 +28,7 @@ PRAGMA user_version = 1;
 )";
 
 // Created within the first transaction that needs it.
-constexpr const char* kSketchSchema = R"(
+constexpr const char* kSqliteSketchSchema = R"(
 CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL) STRICT;
 PRAGMA user_version = 2;
 )";
@@ -381,7 +381,7 @@ Result<void> SqliteTransaction::keep_answer(std::uint64_t reservation, std::stri
 
 Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_view sketch) {
   NF_TRY(const bool some, has_sketches());
-  if (!some) NF_TRY_VOID(store_.execute(kSketchSchema));
+  if (!some) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
   Query query = store_.query("INSERT INTO sketches (entry, sketch) VALUES (?, ?)");
   query.bind(entry);
   query.bind_blob(sketch);
@@ -419,7 +419,7 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY_VOID(store->execute("PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"));
   if (options.create) {
     NF_TRY_VOID(store->execute("PRAGMA journal_mode = WAL"));
-    NF_TRY_VOID(store->execute(fmt::format("BEGIN IMMEDIATE; {} COMMIT", kSchema).c_str()));
+    NF_TRY_VOID(store->execute(fmt::format("BEGIN IMMEDIATE; {} COMMIT", kSqliteSchema).c_str()));
   }
   NF_TRY(const std::uint64_t application, store->pragma("PRAGMA application_id"));
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));

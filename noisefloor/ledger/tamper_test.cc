@@ -136,9 +136,7 @@ class Intruder {
     for (std::size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2)) text.insert(at, "'");
     return "'" + text + "'";
   }
-  [[nodiscard]] std::string blob(std::string_view bytes) const {
-    return blob(std::span(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
-  }
+  [[nodiscard]] std::string blob(std::string_view bytes) const { return blob(bytes_of(bytes)); }
   [[nodiscard]] std::string blob(std::span<const std::uint8_t> bytes) const {
     return file_ ? "x'" + to_hex(bytes) + "'" : "'\\x" + to_hex(bytes) + "'::bytea";
   }

@@ -184,7 +184,7 @@ Result<AnswerContent> read_content(const Json& json) {
   return content;
 }
 
-Result<Answer> read(const Json& json) {
+Result<Answer> read_answer(const Json& json) {
   NF_TRY(AnswerContent content, read_content(json));
   NF_TRY(DpStatement statement, parse_statement(json.at("statement").dump()));
   NF_TRY(const Delta delta, Delta::make(json.at("delta").get<double>()));
@@ -244,7 +244,7 @@ Result<Answer> parse_answer(std::string_view text) {
     return input_data_error("this is not an answer, or its version is not known here");
   }
   try {
-    NF_TRY(Answer answer, read(json));
+    NF_TRY(Answer answer, read_answer(json));
     if (const Result<void> good = check_answer(answer); !good.has_value()) {
       return input_data_error(good.error().message);
     }

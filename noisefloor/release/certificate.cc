@@ -96,7 +96,7 @@ Result<Bytes> bytes_of(const Json& json, const char* key) {
 }
 
 // Throws nlohmann's exceptions.
-Result<Certificate> read(const Json& json) {
+Result<Certificate> read_certificate(const Json& json) {
   NF_TRY(DpStatement statement, parse_statement(json.at("statement").dump()));
   NF_TRY(const Delta delta, Delta::make(json.at("delta").get<double>()));
   NF_TRY(const ReleaseKind kind, parse_kind(json.at("released").at("what").get<std::string>()));
@@ -200,7 +200,7 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
   }
   if (json.dump(2) + "\n" != text) return verification_failed("the certificate's text was altered");
   try {
-    NF_TRY(Certificate certificate, read(json));
+    NF_TRY(Certificate certificate, read_certificate(json));
     if (!json.contains("signature")) {
       if (certificate.spend) return verification_failed("the certificate names a ledger but is not signed by it");
       NF_TRY_VOID(expect_true(certificate));

@@ -46,7 +46,7 @@ namespace {
 
 constexpr double kLow = 0.1;
 constexpr double kHigh = 1000;
-constexpr double kTop = 54;
+constexpr double kScaleTop = 54;
 constexpr double kRow = 38;
 
 }  // namespace
@@ -57,7 +57,7 @@ std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize s
   const double left = 8;
   const double right = width - 8;
   const auto& typical = typical_epsilons();
-  const double bottom = kTop + kRow * static_cast<double>(typical.size()) + 6;
+  const double bottom = kScaleTop + kRow * static_cast<double>(typical.size()) + 6;
   const double height = bottom + 50;
   const auto x = [&](double value) {
     const double share = std::log(std::clamp(value, kLow, kHigh) / kLow) / std::log(kHigh / kLow);
@@ -78,7 +78,7 @@ std::string epsilon_scale_svg(double epsilon, const std::string& id, ChartSize s
   }
   // This ε is marked at the top, and on the bar of each row, where there is no text.
   const double at = x(epsilon);
-  double y = kTop;
+  double y = kScaleTop;
   for (const TypicalEpsilon& t : typical) {
     const bool on_the_right = x(t.low) > left + 0.4 * (right - left);  // its name would not fit otherwise
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}"{}>{}</text>)"

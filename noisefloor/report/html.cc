@@ -42,7 +42,7 @@ bool is_control(std::uint32_t code) {
 }
 
 // `side`: −1 for not above the value, 1 for not below it, 0 for the nearest.
-std::string shown(double value, int digits, int side) {
+std::string rounded(double value, int digits, int side) {
   if (!std::isfinite(value)) return std::isnan(value) ? "unknown" : value > 0 ? "∞" : "−∞";
   std::string text = fmt::format("{:.{}g}", value, digits);
   const double step = value == 0 ? 0 : std::pow(10, std::floor(std::log10(std::abs(value))) - digits + 1);
@@ -81,9 +81,9 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string shown_near(double value, int digits) { return shown(value, digits, 0); }
-std::string shown_at_least(double value, int digits) { return shown(value, digits, 1); }
-std::string shown_at_most(double value, int digits) { return shown(value, digits, -1); }
+std::string shown_near(double value, int digits) { return rounded(value, digits, 0); }
+std::string shown_at_least(double value, int digits) { return rounded(value, digits, 1); }
+std::string shown_at_most(double value, int digits) { return rounded(value, digits, -1); }
 
 std::string shown_interval(double lower, double upper) {
   if (!std::isfinite(upper)) return "infinite";

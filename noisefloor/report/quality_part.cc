@@ -53,7 +53,7 @@ std::vector<Chart::Point> thinned(const std::vector<Chart::Point>& all) {
   return some;
 }
 
-using Column = std::optional<double> (*)(const MetricsLine&);
+using MetricsColumn = std::optional<double> (*)(const MetricsLine&);
 std::optional<double> step_of(const MetricsLine& line) { return line.step; }
 std::optional<double> epsilon_of(const MetricsLine& line) { return line.epsilon; }
 std::optional<double> loss_of(const MetricsLine& line) { return line.loss; }
@@ -72,8 +72,8 @@ struct Words {
 };
 
 // A figure of two columns of the metrics, if there are two points of it.
-std::optional<HtmlReport::Figure> curve_of(const std::vector<MetricsLine>& metrics, const Words& words, Column x,
-                                           Column y, bool from_zero = false) {
+std::optional<HtmlReport::Figure> curve_of(const std::vector<MetricsLine>& metrics, const Words& words, MetricsColumn x,
+                                           MetricsColumn y, bool from_zero = false) {
   Chart::Series series;
   for (const MetricsLine& line : metrics) {
     const std::optional<double> at = x(line);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "noisefloor/base/text.h"
@@ -18,8 +19,6 @@ struct Swept {
 
   [[nodiscard]] bool is_private() const { return folder.verdict.is_private(); }
 };
-
-bool is_private(const Swept& run) { return run.is_private(); }
 
 Result<std::vector<Swept>> read_runs(const std::string& path) {
   NF_TRY(std::vector<SweepLine> lines, read_sweep(path));
@@ -166,7 +165,8 @@ void add_first_settings(HtmlReport& page, const Swept& first) {
 
 Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToAsk& to_ask) {
   NF_TRY(const std::vector<Swept> runs, read_runs(path));
-  const auto private_runs = static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), is_private));
+  const auto private_runs =
+      static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), std::mem_fn(&Swept::is_private)));
   AssembledReport report;
   report.is_sweep = true;
   for (const Swept& run : runs) report.verdicts.push_back(run.folder.verdict);

@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::string_view kProtocol = "noisefloor secagg 1 ";
 
-Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}; }
-
 std::vector<std::uint8_t> info(std::string_view label, std::initializer_list<std::uint32_t> numbers) {
   Writer out;
   out.bytes(bytes_of(kProtocol)).bytes(bytes_of(label)).number(std::uint8_t{0});

@@ -6,15 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/ledger_pieces.h"
+#include "tests/support/summary_reading.h"
 #include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using testing::expect_error;
 using testing::expect_good;
+using testing::fields_of;
 using testing::value_of;
+using Json = nlohmann::ordered_json;
 
 AccountQuestion training_question() {
   StatedTraining stated;
@@ -22,8 +24,6 @@ AccountQuestion training_question() {
   stated.steps = Steps::of(100);
   return question_about(value_of(stated.run(Adjacency::kAddRemove)), NoiseMultiplier::of(1), PrivacyUnit::kRow);
 }
-
-Json fields_of(const Summary& summary) { return Json::parse(summary.as_json()); }
 
 TEST(AccountingSummary, GivesTheCertifiedIntervalWithItsParameters) {
   const Summary summary = value_of(epsilon_summary(training_question(), Delta::of(1e-5), Accountant::kPld));

@@ -10,16 +10,16 @@
 #include "noisefloor/statistics/count_questions.h"
 #include "noisefloor/statistics/number_questions.h"
 #include "tests/support/ledger_pieces.h"
+#include "tests/support/summary_reading.h"
 #include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using testing::expect_good;
+using testing::fields_of;
 using testing::value_of;
-
-Json fields_of(const Summary& summary) { return Json::parse(summary.as_json()); }
+using Json = nlohmann::ordered_json;
 
 Question laplace() {
   return value_of(

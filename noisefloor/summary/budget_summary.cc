@@ -63,7 +63,7 @@ void add_earlier_answer(Summary& summary, const Reservation& reservation) {
   summary.line("answered before", to_hex(*reservation.earlier_release()));
   summary.set("release", to_hex(*reservation.earlier_release()));
   if (const std::optional<std::string>& answer = reservation.earlier_answer()) {
-    summary.set("answer_hex", to_hex({reinterpret_cast<const std::uint8_t*>(answer->data()), answer->size()}));
+    summary.set("answer_hex", to_hex(bytes_of(*answer)));
   }
   summary.remark("This request was answered before: give out that answer, and draw no new noise.");
 }

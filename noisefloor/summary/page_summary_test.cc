@@ -9,7 +9,7 @@
 namespace noisefloor {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 HtmlReport page_at(double epsilon) {
   HtmlReport page;

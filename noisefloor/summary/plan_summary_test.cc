@@ -5,18 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "noisefloor/summary/training_summary.h"
+#include "tests/support/summary_reading.h"
 #include "tests/support/toy_job.h"
 
 namespace noisefloor {
 namespace {
 
 using testing::expect_good;
+using testing::expect_says;
 using testing::value_of;
-using Json = nlohmann::json;
-
-void expect_line(const Summary& summary, const std::string& part) {
-  EXPECT_NE(summary.as_text().find(part), std::string::npos) << summary.as_text() << "\nlacks: " << part;
-}
+using Json = nlohmann::ordered_json;
 
 void expect_no(const Summary& summary, const std::string& part) {
   EXPECT_EQ(summary.as_text().find(part), std::string::npos) << summary.as_text();
@@ -34,9 +32,9 @@ TEST(PlanSummary, ShowsTheClosedFormBesideTheExactPlan) {
   const Json json = Json::parse(summary.as_json());
   EXPECT_EQ(json["rows"], 1000);
   EXPECT_TRUE(json.contains("exact"));
-  expect_line(summary, "Plan for epsilon 1 at delta 1e-05, 5 epochs of 1000 rows: noise multiplier ");
-  expect_line(summary, answer.how);
-  expect_line(summary, answer.closed_form ? "times the rounds" : answer.no_closed_form);
+  expect_says(summary, "Plan for epsilon 1 at delta 1e-05, 5 epochs of 1000 rows: noise multiplier ");
+  expect_says(summary, answer.how);
+  expect_says(summary, answer.closed_form ? "times the rounds" : answer.no_closed_form);
   expect_no(summary, "Theorem");
 }
 
@@ -46,10 +44,10 @@ TEST(PlanSummary, TheoremsAreShownConditionByCondition) {
   const PlanAnswer answer = value_of(answer_plan(asked));
   ASSERT_TRUE(answer.given.has_value());
   const Summary summary = summary_of(asked, answer, {.theorems = true});
-  expect_line(summary, "\n  as given ");
-  for (const char* title : {"Theorem 3.1", "Theorem B.4", "Theorem B.2"}) expect_line(summary, title);
-  for (const Condition& one : answer.given->theorem_3_1) expect_line(summary, one.statement);
-  expect_line(summary, "these data allow");
+  expect_says(summary, "\n  as given ");
+  for (const char* title : {"Theorem 3.1", "Theorem B.4", "Theorem B.2"}) expect_says(summary, title);
+  for (const Condition& one : answer.given->theorem_3_1) expect_says(summary, one.statement);
+  expect_says(summary, "these data allow");
 }
 
 TEST(PlanSummary, TheHintStandsBeforeTheCaveat) {
@@ -70,7 +68,7 @@ TEST(PlanSummary, ATradeOffIsWrittenAsTableAndPicture) {
   EXPECT_EQ(json["curve"]["csv"], folder.path("curve.csv"));
   EXPECT_TRUE(std::filesystem::exists(folder.path("curve.csv")));
   EXPECT_TRUE(std::filesystem::exists(folder.path("curve.svg")));
-  expect_line(summary, folder.path("curve.svg") + ", " + folder.path("curve.csv"));
+  expect_says(summary, folder.path("curve.svg") + ", " + folder.path("curve.csv"));
   testing::expect_error(add_trade_off(summary, question(), Epsilon::of(1), folder.path("no/where"), 3), ErrorCode::kIo,
                         "");
 }
@@ -113,10 +111,10 @@ TEST_F(PlanJobSummaryTest, APlanSaysItsChoiceAndItsFile) {
   EXPECT_EQ(json["epsilon"]["upper"], plan.certified.upper);
   EXPECT_EQ(json["reserved"], true);
   EXPECT_EQ(json["plan"], path("plan/plan.json"));
-  expect_line(summary, "Plan for toy at epsilon 2\n");
-  expect_line(summary, "1 of at most 1\n");
-  expect_line(summary, path("plan/plan.json") + ", set aside in the ledger as " + plan.budget + "\n");
-  expect_line(summary, "\nTrain by it.\nThe utility graph was computed on the training data without noise");
+  expect_says(summary, "Plan for toy at epsilon 2\n");
+  expect_says(summary, "1 of at most 1\n");
+  expect_says(summary, path("plan/plan.json") + ", set aside in the ledger as " + plan.budget + "\n");
+  expect_says(summary, "\nTrain by it.\nThe utility graph was computed on the training data without noise");
   expect_no(summary, "above 1/rows");
 }
 
@@ -126,7 +124,7 @@ TEST_F(PlanJobSummaryTest, ADeltaAboveOneRowIsSaidToBeCut) {
   const auto ledger = make_ledger();
   PlanJob job = prepare();
   const Summary summary = summary_of(job, outcome_of(job, *ledger));
-  expect_line(summary, "\ndelta 0.01 is above 1/rows");
+  expect_says(summary, "\ndelta 0.01 is above 1/rows");
   EXPECT_EQ(Json::parse(summary.as_json())["reserved"], false);
 }
 
@@ -140,7 +138,7 @@ TEST_F(PlanJobSummaryTest, ItsCostIsThatOfTheGraph) {
   EXPECT_LE(json["utility_graph"]["epsilon"]["upper"].get<double>(), 0.5);
   EXPECT_EQ(json["utility_graph"]["models"], 2);
   EXPECT_FALSE(json.contains("steps")) << "the plan is not known";
-  expect_line(summary, "clip norm and noise are chosen from the utility graph, which was not drawn");
+  expect_says(summary, "clip norm and noise are chosen from the utility graph, which was not drawn");
   EXPECT_FALSE(exists("plan"));
 
   TrainingFile poor = file();
@@ -154,7 +152,7 @@ TEST_F(PlanJobSummaryTest, AGraphOfPublicDataIsFree) {
   aim("public");
   const PlanJob job = prepare();
   const Summary summary = value_of(cost_summary(job, std::nullopt));
-  expect_line(summary, std::string("free: ") + in_words(UtilityData::kPublic));
+  expect_says(summary, std::string("free: ") + in_words(UtilityData::kPublic));
   EXPECT_FALSE(Json::parse(summary.as_json()).contains("utility_graph"));
 }
 

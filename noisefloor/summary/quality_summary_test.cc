@@ -7,7 +7,7 @@
 namespace noisefloor {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Quality of_classes() {
   Quality quality{.examples = 400, .loss = 0.25};

@@ -5,17 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "noisefloor/summary/training_summary.h"
+#include "tests/support/summary_reading.h"
 #include "tests/support/toy_job.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_says;
 using testing::value_of;
-using Json = nlohmann::json;
-
-void expect_line(const Summary& summary, const std::string& part) {
-  EXPECT_NE(summary.as_text().find(part), std::string::npos) << summary.as_text() << "\nlacks: " << part;
-}
+using Json = nlohmann::ordered_json;
 
 class SweepSummaryTest : public testing::ToyJob {
  protected:
@@ -46,20 +44,20 @@ TEST_F(SweepSummaryTest, HasARowForEachEpsilon) {
   EXPECT_TRUE(json["runs"][2]["noise_multiplier"].is_null());
   EXPECT_EQ(json["csv"], path("sweep/sweep.csv"));
   EXPECT_EQ(json["svg"], path("sweep/sweep.svg"));
-  expect_line(summary, "toy: quality at each epsilon (delta 5e-06)\n");
-  expect_line(summary, "\n  inf ");
-  expect_line(summary, "relative to epsilon inf; quality is that on " + std::to_string(job.examples().test->rows) +
+  expect_says(summary, "toy: quality at each epsilon (delta 5e-06)\n");
+  expect_says(summary, "\n  inf ");
+  expect_says(summary, "relative to epsilon inf; quality is that on " + std::to_string(job.examples().test->rows) +
                            " test examples");
-  expect_line(summary, "The model without privacy is in " + path("sweep/without-privacy"));
+  expect_says(summary, "The model without privacy is in " + path("sweep/without-privacy"));
   EXPECT_EQ(summary.as_text().find(kRepeatedNoise), std::string::npos);
 }
 
 TEST_F(SweepSummaryTest, RepeatedNoiseIsSaidToBeNotPrivate) {
   SweepJob job = prepare({1}, 7);
   const std::vector<SweepRun> runs = value_of(job.run(nullptr, control_));
-  expect_line(summary_of(job, runs), kRepeatedNoise);
+  expect_says(summary_of(job, runs), kRepeatedNoise);
   const Summary summary = summary_of(job, runs, "In other words.");
-  expect_line(summary, "\nIn other words.\n");
+  expect_says(summary, "\nIn other words.\n");
   EXPECT_EQ(summary.as_text().find(kRepeatedNoise), std::string::npos);
   EXPECT_EQ(summary.as_text().find("without privacy"), std::string::npos);
   EXPECT_FALSE(Json::parse(summary.as_json()).contains("svg")) << "one run makes no picture";
@@ -77,7 +75,7 @@ TEST_F(SweepSummaryTest, ItsCostIsTheSumOfThePrivateRuns) {
   ASSERT_EQ(json["runs"].size(), 3U);
   EXPECT_EQ(json["runs"][0]["noise_multiplier"], job.noise()[0].multiplier->value());
   EXPECT_TRUE(json["runs"][2]["noise_multiplier"].is_null());
-  expect_line(summary, "epsilon 1.75 in all, delta 5e-06 each");
+  expect_says(summary, "epsilon 1.75 in all, delta 5e-06 each");
 
   testing::expect_good(ledger->create_budget(budget_of(job.file().training.privacy)));
   ASSERT_TRUE(ledger->reserve(testing::request("toy", "before", testing::pure(0.5))).has_value());
@@ -89,7 +87,7 @@ TEST_F(SweepSummaryTest, RepeatedNoiseCostsNothing) {
   const Summary summary = cost_summary(prepare({1}, 7));
   EXPECT_EQ(Json::parse(summary.as_json())["charged"], false);
   EXPECT_FALSE(Json::parse(summary.as_json()).contains("epsilon"));
-  expect_line(summary, "nothing: none of it would be private");
+  expect_says(summary, "nothing: none of it would be private");
 }
 
 }  // namespace

@@ -5,17 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "noisefloor/summary/quality_summary.h"
+#include "tests/support/summary_reading.h"
 #include "tests/support/toy_job.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::expect_says;
 using testing::value_of;
-using Json = nlohmann::json;
-
-void expect_line(const Summary& summary, const std::string& part) {
-  EXPECT_NE(summary.as_text().find(part), std::string::npos) << summary.as_text() << "\nlacks: " << part;
-}
+using Json = nlohmann::ordered_json;
 
 std::string rows_of(const TrainingJob& job) { return std::to_string(job.examples().train.rows); }
 
@@ -35,15 +33,15 @@ TEST_F(TrainingSummaryTest, AnOutcomeHoldsTheNotesAndTheQuality) {
   EXPECT_EQ(Json::parse(summary.as_json()), Json::parse(read("out/run.json")));
   EXPECT_EQ(summary.failure(), std::nullopt);
   EXPECT_EQ(summary.as_text().rfind("Trained toy\n", 0), 0U) << summary.as_text();
-  expect_line(summary, path("out/model.safetensors"));
-  expect_line(summary, "at delta 1e-05, add-remove, unit row");
-  expect_line(summary, "(calibrated)");
-  expect_line(summary, "40 steps of 200 out of " + rows_of(job) + " examples, 6 parameters, ");
-  expect_line(summary, in_words(*outcome.notes.test));
+  expect_says(summary, path("out/model.safetensors"));
+  expect_says(summary, "at delta 1e-05, add-remove, unit row");
+  expect_says(summary, "(calibrated)");
+  expect_says(summary, "40 steps of 200 out of " + rows_of(job) + " examples, 6 parameters, ");
+  expect_says(summary, in_words(*outcome.notes.test));
 
   TrainingJob again = prepare(wish());
   const Summary second = summary_of(again, value_of(again.run(ledger.get(), control_)));
-  expect_line(second, "Trained toy before: here it is again, and nothing was spent\n");
+  expect_says(second, "Trained toy before: here it is again, and nothing was spent\n");
   EXPECT_FALSE(Json::parse(second.as_json()).contains("seconds"));
 }
 
@@ -53,8 +51,8 @@ TEST_F(TrainingSummaryTest, AStoppedRunAndRepeatedNoiseSaySo) {
   asked.replay_seed = 7;
   TrainingJob job = prepare(asked);
   const Summary summary = summary_of(job, value_of(job.run(nullptr, control_)));
-  expect_line(summary, "Trained toy (stopped early)\n");
-  expect_line(summary, "infinite: this model is NOT PRIVATE, and is for comparison only");
+  expect_says(summary, "Trained toy (stopped early)\n");
+  expect_says(summary, "infinite: this model is NOT PRIVATE, and is for comparison only");
   EXPECT_EQ(Json::parse(summary.as_json())["private"], false);
 }
 
@@ -64,11 +62,11 @@ TEST_F(TrainingSummaryTest, AVerdictOnAPlansTargetSaysWhatToDo) {
   TrainingOutcome outcome = value_of(job.run(ledger.get(), control_));
   EXPECT_EQ(summary_of(job, outcome).as_text().find("target"), std::string::npos);
   outcome.verdict = PlanVerdict{0.75, 0.8, PlanDecision::kDone};
-  expect_line(summary_of(job, outcome), "accuracy 0.8000 is at least 0.75: done\n");
+  expect_says(summary_of(job, outcome), "accuracy 0.8000 is at least 0.75: done\n");
   outcome.verdict = PlanVerdict{0.75, 0.5, PlanDecision::kNextPhase};
-  expect_line(summary_of(job, outcome), "accuracy 0.5000 is below 0.75: a next phase, with less noise\n");
+  expect_says(summary_of(job, outcome), "accuracy 0.5000 is below 0.75: a next phase, with less noise\n");
   outcome.verdict = PlanVerdict{0.75, 0.5, PlanDecision::kStop};
-  expect_line(summary_of(job, outcome), "accuracy 0.5000 is below 0.75, and this was the last phase: stop\n");
+  expect_says(summary_of(job, outcome), "accuracy 0.5000 is below 0.75, and this was the last phase: stop\n");
 }
 
 TEST_F(TrainingSummaryTest, ACostIsWhatWouldBeCharged) {
@@ -86,8 +84,8 @@ TEST_F(TrainingSummaryTest, ACostIsWhatWouldBeCharged) {
   EXPECT_EQ(json["budget_exists"], false);
   EXPECT_EQ(json["fits"], true);
   EXPECT_EQ(summary.failure(), std::nullopt);
-  expect_line(summary, "toy, which would be made in the-ledger\n");
-  expect_line(summary, "40 of 200 out of " + rows_of(job) + " examples");
+  expect_says(summary, "toy, which would be made in the-ledger\n");
+  expect_says(summary, "40 of 200 out of " + rows_of(job) + " examples");
 }
 
 TEST_F(TrainingSummaryTest, ABudgetWithoutRoomFails) {
@@ -101,8 +99,8 @@ TEST_F(TrainingSummaryTest, ABudgetWithoutRoomFails) {
   add_outlook(summary, outlook, "toy", "the-ledger");
   EXPECT_EQ(summary.failure(), ErrorCode::kBudgetExhausted);
   EXPECT_EQ(Json::parse(summary.as_json())["fits"], false);
-  expect_line(summary, "toy in the-ledger\n");
-  expect_line(summary, "NO: " + outlook.refusal);
+  expect_says(summary, "toy in the-ledger\n");
+  expect_says(summary, "NO: " + outlook.refusal);
   EXPECT_EQ(summary.as_text().find("calibrated"), std::string::npos) << "the noise was stated";
 }
 
@@ -113,14 +111,14 @@ TEST_F(TrainingSummaryTest, WhatIsNotPrivateCostsNothing) {
   const Summary summary = cost_summary(job, value_of(job.cost()));
   EXPECT_EQ(Json::parse(summary.as_json())["charged"], false);
   EXPECT_FALSE(Json::parse(summary.as_json()).contains("epsilon"));
-  expect_line(summary, "nothing would be charged");
+  expect_says(summary, "nothing would be charged");
 }
 
 TEST_F(TrainingSummaryTest, AWorkerCountsItsSteps) {
   const TrainingJob job = prepare(wish());
   const Summary summary = worker_summary(job, 12);
   EXPECT_EQ(Json::parse(summary.as_json()), Json({{"worker", 0}, {"workers", 1}, {"steps", 12}}));
-  expect_line(summary, "12; the first worker has the model and the certificate");
+  expect_says(summary, "12; the first worker has the model and the certificate");
 }
 
 }  // namespace

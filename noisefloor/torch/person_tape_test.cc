@@ -7,14 +7,15 @@
 
 #include "noisefloor/sgd/dp_sgd.h"
 #include "noisefloor/sgd/lanes_source.h"
-#include "noisefloor/torch/convolution.h"
-#include "noisefloor/torch/linear.h"
 #include "noisefloor/torch/tape_source.h"
 #include "tests/support/per_example_oracle.h"
+#include "tests/support/tape_pieces.h"
 
 namespace noisefloor {
 namespace {
 
+using testing::small_network;
+using testing::source_of;
 using Numbers = std::vector<std::uint64_t>;
 
 const std::vector<std::size_t> kCounts{1, 3, 40, 1, 2, 17, 3, 5, 2, 1};
@@ -42,23 +43,6 @@ Dataset as_rows(Dataset data) {
   data.people.clear();
   data.rows_per_person = 0;
   return data;
-}
-
-torch::nn::Sequential model(bool dropout = false) {
-  torch::manual_seed(1);
-  torch::nn::Sequential net(nn::Conv2d(torch::nn::Conv2dOptions(1, 4, 3).stride(2).padding(1)), torch::nn::Tanh(),
-                            torch::nn::Flatten());
-  if (dropout) net->push_back(torch::nn::Dropout(0.3));
-  net->push_back(nn::Linear(64, 3));
-  return net;
-}
-
-std::unique_ptr<TapeSource> source_of(torch::nn::Sequential& net, const Dataset& data, std::size_t micro_batch) {
-  TapeSource::Options options;
-  options.micro_batch = micro_batch;
-  return TapeSource::create(
-             *net, [net](const torch::Tensor& x) mutable { return net->forward(x); }, data, options)
-      .value();
 }
 
 std::vector<ClipRule> all_rules(double norm) {
@@ -90,7 +74,7 @@ double norm_of(const std::vector<float>& values) {
 // Each person by itself through the module, by ordinary autograd; the mean is clipped with the norm of the oracle.
 TEST(PersonTape, EachPersonsMeanIsClippedOnce) {
   const Dataset data = images_of(kCounts, 100);
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const People people = *People::of(data).value();
   const Tape tape(*net);
   for (const ClipRule& rule : all_rules(0.5)) {
@@ -131,7 +115,7 @@ TEST(PersonTape, EachPersonsMeanIsClippedOnce) {
 }
 
 TEST(PersonTape, AgreesWithLanes) {
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const lanes::Program program =
       lanes::Program::create(
           {1, 8, 8},
@@ -151,7 +135,7 @@ TEST(PersonTape, AgreesWithLanes) {
 }
 
 TEST(PersonTape, OnePersonMovesASumByAClipNormAtMost) {
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   for (const std::size_t rows_per_person : {1U, 4U, 100U}) {
     const Dataset data = images_of({2, 1, 60, 3, 40, 4}, rows_per_person);
     for (const std::size_t micro_batch : {5U, 64U}) {
@@ -181,7 +165,7 @@ TEST(PersonTape, ARowThatIsNotFiniteSilencesItsPersonAndNobodyElse) {
   const People people = *People::of(data).value();
   data.features[64 * people.rows_of(1)[1]] = std::numeric_limits<float>::quiet_NaN();
   data.features[64 * people.rows_of(2)[30]] = std::numeric_limits<float>::infinity();
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const auto source = source_of(net, data, 16);
   for (const ClipRule& rule : all_rules(0.5)) {
     EXPECT_EQ(sum_over(*source, {1, 2}, &rule), std::vector<float>(source->parameters()));
@@ -196,7 +180,7 @@ TEST(PersonTape, WithOneRowEachItIsTrainingByRowToTheBit) {
   const Dataset people = images_of(std::vector<std::size_t>(60, 1), 5);
   const Dataset rows = as_rows(people);
   const auto trained = [](const Dataset& data, const DpSgd::Options& options, bool fixed_size, bool dropout) {
-    torch::nn::Sequential net = model(dropout);
+    torch::nn::Sequential net = small_network(dropout);
     const auto source = source_of(net, data, 16);
     const Rows units = Rows::make(data.units()).value();
     BatchSampler sampler =

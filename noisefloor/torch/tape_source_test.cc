@@ -10,9 +10,13 @@
 #include "noisefloor/torch/convolution.h"
 #include "noisefloor/torch/linear.h"
 #include "noisefloor/torch/tensor_memory.h"
+#include "tests/support/tape_pieces.h"
 
 namespace noisefloor {
 namespace {
+
+using testing::small_network;
+using testing::source_of;
 
 Dataset images(std::size_t rows) {
   Dataset data;
@@ -25,20 +29,6 @@ Dataset images(std::size_t rows) {
   return data;
 }
 
-torch::nn::Sequential model() {
-  torch::manual_seed(1);
-  return torch::nn::Sequential(nn::Conv2d(torch::nn::Conv2dOptions(1, 4, 3).stride(2).padding(1)), torch::nn::Tanh(),
-                               torch::nn::Flatten(), nn::Linear(64, 3));
-}
-
-std::unique_ptr<TapeSource> source_of(torch::nn::Sequential& net, const Dataset& data, std::size_t micro_batch) {
-  TapeSource::Options options;
-  options.micro_batch = micro_batch;
-  return TapeSource::create(
-             *net, [net](const torch::Tensor& x) mutable { return net->forward(x); }, data, options)
-      .value();
-}
-
 // Two engines that share no code but the rule of clipping give the same sums, whatever the micro-batches.
 TEST(TapeSource, AgreesWithLanes) {
   const Dataset data = images(37);
@@ -49,7 +39,7 @@ TEST(TapeSource, AgreesWithLanes) {
           lanes::Loss::kCrossEntropy)
           .value();
   const auto lanes_source = LanesSource::create(program, data, 2).value();
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   std::vector<std::uint64_t> rows(data.rows);
   std::iota(rows.begin(), rows.end(), 0);
   ReplayRandom random = ReplayRandom::create(1).value();
@@ -76,7 +66,7 @@ TEST(TapeSource, AgreesWithLanes) {
 
 TEST(TapeSource, TrainsWithDpSgd) {
   const Dataset data = images(60);
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const auto source = source_of(net, data, 16);
   DpSgd::Options options;
   options.noise = NoiseMultiplier::of(0.5);
@@ -98,7 +88,7 @@ TEST(TapeSource, MemoryStaysTheSameWhateverTheBatch) {
   const Dataset data = images(2000);
   const ClipRule rule = ClipRule::create(FlatClip{ClipNorm::of(0.9)}).value();
   ReplayRandom random = ReplayRandom::create(1).value();
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   std::vector<float> expected;
   std::size_t before = 0;
   for (const std::int64_t limit : {1LL, 20'000LL, 100'000LL, 1LL << 30}) {
@@ -171,7 +161,7 @@ TEST(TapeSource, NoiseIsAddedOnceToVirtualBatches) {
 // The gradient of an example is the mean over its copies, clipped once.
 TEST(TapeSource, CopiesAreMadeAndAveraged) {
   const Dataset data = images(5);
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const Augmentation how{.copies = 3, .shift = 1, .mirror = true};
   TapeSource::Options options;
   options.augmentation = how;
@@ -219,7 +209,7 @@ TEST(TapeSource, CopiesAreMadeAndAveraged) {
 
 TEST(TapeSource, RefusesCodeThatMixesExamples) {
   const Dataset data = images(5);
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const auto refusal = [&](const TapeSource::Forward& forward) {
     const auto made = TapeSource::create(*net, forward, data, {});
     return made ? std::string() : made.error().message;
@@ -253,7 +243,7 @@ TEST(TapeSource, RefusesWhatCannotBeTrainedPrivately) {
 // What a model throws may quote data: it is not passed on.
 TEST(TapeSource, FailuresInsideDoNotQuoteData) {
   const Dataset data = images(5);
-  torch::nn::Sequential net = model();
+  torch::nn::Sequential net = small_network();
   const auto source =
       TapeSource::create(*net, [](const torch::Tensor&) -> torch::Tensor { throw std::runtime_error("987"); }, data, {})
           .value();

@@ -17,7 +17,7 @@ namespace {
 using testing::expect_error;
 using testing::expect_good;
 using testing::value_of;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 class TrainingJobTest : public testing::ToyJob {
  protected:

@@ -9,10 +9,10 @@
 namespace noisefloor {
 namespace {
 
-using nlohmann::json;
 using testing::noisefloor_run;
 using testing::Outcome;
 using testing::shell;
+using Json = nlohmann::json;
 
 class CliBudget : public ::testing::Test {
  protected:
@@ -20,10 +20,10 @@ class CliBudget : public ::testing::Test {
   [[nodiscard]] Outcome budget(const std::string& arguments) const {
     return shell("cd '" + folder_.path("") + "' && noisefloor budget " + arguments);
   }
-  [[nodiscard]] json budget_json(const std::string& arguments) const {
+  [[nodiscard]] Json budget_json(const std::string& arguments) const {
     const Outcome outcome = budget(arguments + " --json");
     EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-    return json::parse(outcome.out, nullptr, false);
+    return Json::parse(outcome.out, nullptr, false);
   }
   void expect_failure(const std::string& arguments, int code, const std::string& part) const {
     const Outcome outcome = budget(arguments);
@@ -37,10 +37,10 @@ class CliBudget : public ::testing::Test {
 };
 
 TEST_F(CliBudget, TheLifeOfASpend) {
-  const json made = budget_json("create trial --epsilon 3 --delta 1e-5 --unit person --rule zcdp");
+  const Json made = budget_json("create trial --epsilon 3 --delta 1e-5 --unit person --rule zcdp");
   EXPECT_EQ(made["new_ledger"], true);
   EXPECT_EQ(made["budget"]["rule"], "zcdp");
-  const json spend = budget_json("reserve trial --key age --noise-multiplier 20 --purpose 'Mean age'");
+  const Json spend = budget_json("reserve trial --key age --noise-multiplier 20 --purpose 'Mean age'");
   EXPECT_EQ(spend["reservation"], 2);
   EXPECT_EQ(spend["repeated"], false);
   EXPECT_EQ(spend["statement"]["unit"], "person");
@@ -48,42 +48,42 @@ TEST_F(CliBudget, TheLifeOfASpend) {
   expect_failure("reserve trial --key age --noise-multiplier 20 --purpose 'Mean age'", 3, "counts as spent");
   ASSERT_EQ(shell("printf 42.5 > '" + folder_.path("answer") + "'").exit_code, 0);
   EXPECT_EQ(budget_json("commit 2 --release answer --keep --accuracy 0.9")["kept"], true);
-  const json again = budget_json("reserve trial --key age --noise-multiplier 20 --purpose 'Mean age' --output same");
+  const Json again = budget_json("reserve trial --key age --noise-multiplier 20 --purpose 'Mean age' --output same");
   EXPECT_EQ(again["repeated"], true);
   EXPECT_EQ(testing::read_file(folder_.path("same")), "42.5");
-  const json shown = budget_json("show trial");
+  const Json shown = budget_json("show trial");
   EXPECT_EQ(shown["budget"]["uses"]["committed"], 1);
   EXPECT_GE(shown["epsilon_spent"].get<double>(), shown["epsilon_if_planned"]["lower"].get<double>());
   EXPECT_GT(shown["beside"]["basic"].get<double>(), 0);
   EXPECT_EQ(budget_json("show")["budgets"].size(), 1U);
-  const json records = budget_json("history trial")["records"];
+  const Json records = budget_json("history trial")["records"];
   ASSERT_EQ(records.size(), 1U);
   EXPECT_EQ(records[0]["accuracy"], 0.9);
   EXPECT_EQ(budget_json("forecast trial")["more"], 176);
-  const json part =
+  const Json part =
       budget_json("split trial --into cardiology --epsilon 1 --delta 1e-6 --rule zcdp --until 2100-01-01");
   EXPECT_EQ(part["budget"]["parent"], "trial");
   EXPECT_EQ(part["parent"]["parts"][0], "cardiology");
   EXPECT_EQ(budget("witness --output w").exit_code, 0);
-  const json verified = budget_json("verify --witness w");
+  const Json verified = budget_json("verify --witness w");
   EXPECT_EQ(verified["verified"], true);
   EXPECT_EQ(verified["entries"], 5);
   EXPECT_EQ(verified["answers"], 1);
   EXPECT_EQ(budget("verify --public-key " + verified["public_key"].get<std::string>()).exit_code, 0);
   EXPECT_EQ(budget("verify --public-key " + std::string(64, '0')).exit_code, 6);
   EXPECT_EQ(budget("export --output audit.json").exit_code, 0);
-  EXPECT_EQ(json::parse(testing::read_file(folder_.path("audit.json")))["records"].size(), 1U);
+  EXPECT_EQ(Json::parse(testing::read_file(folder_.path("audit.json")))["records"].size(), 1U);
 }
 
 TEST_F(CliBudget, ADryRunSaysWhetherItFitsAndSpendsNothing) {
   ASSERT_EQ(budget("create trial --epsilon 1 --rule basic").exit_code, 0);
   const std::string before = budget("export --json").out;
-  const json fits = budget_json("reserve trial --key k --epsilon 0.75 --dry-run");
+  const Json fits = budget_json("reserve trial --key k --epsilon 0.75 --dry-run");
   EXPECT_EQ(fits["dry_run"], true);
   EXPECT_EQ(fits["budget"]["spent_share"], 0.75);
   EXPECT_FALSE(fits.contains("reservation"));
   expect_failure("reserve trial --key k --epsilon 1.5 --dry-run", 3, "It would fit with epsilon");
-  const json part = budget_json("split trial --into team --epsilon 0.5 --dry-run");
+  const Json part = budget_json("split trial --into team --epsilon 0.5 --dry-run");
   EXPECT_EQ(part["parent"]["spent_share"], 0.5);
   expect_failure("split trial --into team --epsilon 2 --dry-run", 3, "epsilon");
   EXPECT_EQ(budget("export --json").out, before);
@@ -94,7 +94,7 @@ TEST_F(CliBudget, ADryRunSaysWhetherItFitsAndSpendsNothing) {
 
 TEST_F(CliBudget, ATrainingIsStatedAsInAccount) {
   ASSERT_EQ(budget("create trial --epsilon 3 --delta 1e-5 --adjacency replace-one").exit_code, 0);
-  const json fixed = budget_json(
+  const Json fixed = budget_json(
       "reserve trial --key a --noise-multiplier 8 --batch-size 10 --rows 100 --steps 5 --sampling fixed-size");
   EXPECT_EQ(fixed["statement"]["event"]["event"]["event"]["noise_multiplier"], 4) << "an exchange moves two clip norms";
   expect_failure("reserve trial --key b --noise-multiplier 8 --epsilon 1", 2, "once");
@@ -113,7 +113,7 @@ E)")
                 .exit_code,
             0);
   expect_failure("create trial --epsilon 1.9 --delta 1e-5 --plan plan.json", 3, "the plan costs epsilon 1.97");
-  const json made = budget_json("create trial --epsilon 2 --delta 1e-5 --plan plan.json");
+  const Json made = budget_json("create trial --epsilon 2 --delta 1e-5 --plan plan.json");
   EXPECT_LT(made["plan_epsilon"]["upper"], 1.99);  // 0.4 and 1.828 added up would be 2.228
   EXPECT_EQ(budget("reserve trial --key t --item train").exit_code, 0);
   expect_failure("reserve trial --key u --item train", 3, "all are used");

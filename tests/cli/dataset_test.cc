@@ -12,9 +12,9 @@
 namespace noisefloor {
 namespace {
 
-using nlohmann::json;
 using testing::Outcome;
 using testing::shell;
+using Json = nlohmann::json;
 
 class CliDataset : public ::testing::Test {
  protected:
@@ -40,10 +40,10 @@ class CliDataset : public ::testing::Test {
   [[nodiscard]] Outcome run(const std::string& command) const {
     return shell("cd '" + folder_.path("") + "' && " + command);
   }
-  [[nodiscard]] json dataset(const std::string& arguments) const {
+  [[nodiscard]] Json dataset(const std::string& arguments) const {
     const Outcome outcome = run("noisefloor dataset " + arguments + " --json");
     EXPECT_EQ(outcome.exit_code, 0) << arguments << "\n" << outcome.err;
-    return json::parse(outcome.out, nullptr, false);
+    return Json::parse(outcome.out, nullptr, false);
   }
   void expect_failure(const std::string& command, int code, const std::string& part) const {
     const Outcome outcome = run("noisefloor " + command);
@@ -56,7 +56,7 @@ class CliDataset : public ::testing::Test {
 };
 
 TEST_F(CliDataset, IsAddedListedShownAndRetired) {
-  const json added = dataset("add patients.toml");
+  const Json added = dataset("add patients.toml");
   EXPECT_EQ(added["new_ledger"], true);
   EXPECT_EQ(added["new_budget"], true);
   EXPECT_EQ(added["dataset"]["budget"]["epsilon"], 1);
