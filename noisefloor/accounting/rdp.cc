@@ -18,6 +18,7 @@ using internal::kInfinity;
 using internal::pure_epsilon;
 using internal::tree_bound;
 using internal::up;
+using internal::WholeOrders;
 
 // Total variation is δ at ε = 0, and δ falls with ε. Bretagnolle-Huber and Pinsker take the Kullback-Leibler divergence,
 // which is at most D_α; TV ≤ √(e^{D₂} − 1)/2.
@@ -115,10 +116,21 @@ double remaining_delta(double delta, double spent) {
 }  // namespace
 
 Result<RenyiBound> renyi_bound(const DpEvent& event, Adjacency adjacency, double order) {
-  NF_TRY_VOID(check_order(order));
-  if (order < kInfinity) return tree_bound(event, adjacency, order, 0);
-  NF_TRY(const RenyiBound at_two, tree_bound(event, adjacency, 2, 0));
-  return RenyiBound{pure_epsilon(event, adjacency), at_two.delta};
+  NF_TRY(const std::vector<RenyiBound> bounds, renyi_bounds(event, adjacency, std::span(&order, 1)));
+  return bounds.front();
+}
+
+Result<std::vector<RenyiBound>> renyi_bounds(const DpEvent& event, Adjacency adjacency,
+                                             std::span<const double> orders) {
+  WholeOrders known;
+  std::vector<RenyiBound> bounds;
+  for (const double order : orders) {
+    NF_TRY_VOID(check_order(order));
+    NF_TRY(RenyiBound bound, tree_bound(event, adjacency, order < kInfinity ? order : 2, {known}));
+    if (order == kInfinity) bound.divergence = pure_epsilon(event, adjacency);
+    bounds.push_back(bound);
+  }
+  return bounds;
 }
 
 double epsilon_from_renyi(double order, double divergence, double delta) {
@@ -151,7 +163,7 @@ struct Start {
 };
 
 Result<Start> start(const DpEvent& event, Adjacency adjacency, Delta delta) {
-  NF_TRY(const RenyiBound at_two, tree_bound(event, adjacency, 2, 0));
+  NF_TRY(const RenyiBound at_two, renyi_bound(event, adjacency, 2));
   if (contains<NonPrivateEvent>(event)) return Start{RenyiEpsilon{kInfinity, kInfinity}, 0};
   if (delta.value() > at_two.delta) return Start{std::nullopt, remaining_delta(delta.value(), at_two.delta)};
   const double pure = pure_epsilon(event, adjacency);
@@ -165,8 +177,9 @@ Result<Start> start(const DpEvent& event, Adjacency adjacency, Delta delta) {
 Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, Delta delta) {
   NF_TRY(const Start begin, start(event, adjacency, delta));
   if (begin.answer.has_value()) return *begin.answer;
+  WholeOrders known;
   NF_TRY(const Best best, minimise([&](double order) -> Result<double> {
-           NF_TRY(const RenyiBound at, tree_bound(event, adjacency, order, 0));
+           NF_TRY(const RenyiBound at, tree_bound(event, adjacency, order, {known}));
            return epsilon_from_renyi(order, at.divergence, begin.delta);
          }));
   const double pure = epsilon_from_renyi(kInfinity, pure_epsilon(event, adjacency), begin.delta);
@@ -180,11 +193,11 @@ Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, De
   for (const double order : orders) NF_TRY_VOID(check_order(order));
   NF_TRY(const Start begin, start(event, adjacency, delta));
   if (begin.answer.has_value()) return *begin.answer;
+  NF_TRY(const std::vector<RenyiBound> bounds, renyi_bounds(event, adjacency, orders));
   RenyiEpsilon best{kInfinity, orders.front()};
-  for (const double order : orders) {
-    NF_TRY(const RenyiBound at, renyi_bound(event, adjacency, order));
-    const double epsilon = epsilon_from_renyi(order, at.divergence, begin.delta);
-    if (epsilon < best.epsilon) best = {epsilon, order};
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    const double epsilon = epsilon_from_renyi(orders[i], bounds[i].divergence, begin.delta);
+    if (epsilon < best.epsilon) best = {epsilon, orders[i]};
   }
   return best;
 }
@@ -193,9 +206,10 @@ Result<double> renyi_delta(const DpEvent& event, Adjacency adjacency, double eps
   if (!(epsilon >= 0 && epsilon < kInfinity)) {
     return invalid_argument(fmt::format("epsilon must be a finite number, 0 or above; got {}", epsilon));
   }
-  NF_TRY(const RenyiBound at_two, tree_bound(event, adjacency, 2, 0));
+  WholeOrders known;
+  NF_TRY(const RenyiBound at_two, tree_bound(event, adjacency, 2, {known}));
   NF_TRY(const Best best, minimise([&](double order) -> Result<double> {
-           NF_TRY(const RenyiBound at, tree_bound(event, adjacency, order, 0));
+           NF_TRY(const RenyiBound at, tree_bound(event, adjacency, order, {known}));
            return log_delta_from_renyi(order, at.divergence, epsilon);
          }));
   const double pure = log_delta_from_renyi(kInfinity, pure_epsilon(event, adjacency), epsilon);

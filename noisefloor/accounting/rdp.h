@@ -19,6 +19,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
@@ -35,6 +36,9 @@ struct RenyiBound {
 
 // The order is above 1; +∞ asks for the pure ε.
 [[nodiscard]] Result<RenyiBound> renyi_bound(const DpEvent& event, Adjacency adjacency, double order);
+// The same at several orders, in their order. Faster than one by one: whole orders within samples are found once.
+[[nodiscard]] Result<std::vector<RenyiBound>> renyi_bounds(const DpEvent& event, Adjacency adjacency,
+                                                           std::span<const double> orders);
 
 // What one point of a Rényi curve says: (epsilon_from_renyi(α, D, δ), δ)-DP and (ε, delta_from_renyi(α, D, ε))-DP. They
 // require α > 1, D ≥ 0, δ in [0, 1], ε ≥ 0; outside, and for NaN, the answers are +∞ and 1.

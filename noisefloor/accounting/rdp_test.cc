@@ -795,6 +795,38 @@ RC_GTEST_PROP(Rdp, AnyTreeHasASensibleBound, ()) {
   if (e.has_value()) RC_ASSERT(e.value().epsilon >= 0);
 }
 
+// Whole orders within samples are found once for all orders: the answers are those of asking one by one.
+TEST(Rdp, BoundsAtManyOrdersAreThoseAtEach) {
+  const DpEvent laplace_sample = poisson(0.1, laplace(2));
+  const DpEvent selection = PoissonRepeatAndSelectEvent{MeanRuns::of(5), laplace(3)};
+  const DpEvent fixed_size = FixedSizeSampledEvent{Rows::of(10), Rows::of(100), laplace(2)};
+  const std::array orders{40.0, 1.5, 7.0, kInfinity, 2.0, 3.25};
+  for (const DpEvent& event :
+       {laplace_sample, poisson(0.2, ComposedEvent{{laplace_sample, laplace(2), laplace_sample}}), fixed_size,
+        poisson(0.3, selection), poisson(0.3, poisson(0.5, poisson(0.5, laplace(1))))}) {
+    for (const Adjacency adjacency : {kAddRemove, kReplaceOne}) {
+      const Result<std::vector<RenyiBound>> together = renyi_bounds(event, adjacency, orders);
+      for (std::size_t i = 0; i < orders.size(); ++i) {
+        const Result<RenyiBound> alone = renyi_bound(event, adjacency, orders[i]);
+        ASSERT_EQ(alone.has_value(), together.has_value());
+        if (!alone.has_value()) continue;
+        EXPECT_EQ(together.value()[i].divergence, alone.value().divergence) << orders[i];
+        EXPECT_EQ(together.value()[i].delta, alone.value().delta) << orders[i];
+      }
+    }
+  }
+}
+
+// A sample of a selection asks the selection's curve at every whole order, and each of those asks it at hundreds more.
+TEST(Rdp, ASampleOfASelectionIsAccountedForAtAllOrders) {
+  const DpEvent selection = PoissonRepeatAndSelectEvent{MeanRuns::of(5), laplace(30)};
+  const double whole = renyi_epsilon(selection, kReplaceOne, Delta::of(1e-6), default_orders()).value().epsilon;
+  const double sampled =
+      renyi_epsilon(poisson(0.01, selection), kReplaceOne, Delta::of(1e-6), default_orders()).value().epsilon;
+  EXPECT_GT(sampled, 0);
+  EXPECT_LT(sampled, whole / 2);
+}
+
 // Choosing the best of ten Gaussian runs, on average: more than one run costs, far less than ten.
 TEST(Rdp, RepeatAndSelectCostsLessThanItsRuns) {
   const DpEvent run = GaussianEvent{NoiseMultiplier::of(4)};

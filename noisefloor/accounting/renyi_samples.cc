@@ -8,12 +8,12 @@
 #include <cstddef>
 #include <numbers>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "noisefloor/accounting/renyi_arithmetic.h"
 #include "noisefloor/accounting/renyi_mechanisms.h"
 #include "noisefloor/accounting/renyi_sampled_gaussian.h"
-#include "noisefloor/accounting/renyi_tree.h"
 #include "noisefloor/base/rounding.h"
 
 namespace noisefloor::internal {
@@ -22,6 +22,9 @@ namespace {
 // Bounds on whole orders take a sum over the orders below. Those of a sample within a sample within a sample … would
 // take a power of that; further inside only the closed forms are used.
 double largest_summed_order(int depth) { return depth == 0 ? 512 : depth == 1 ? 32 : 1; }
+
+// What is sampled is asked at the same order as the sample itself, once: only within another sample it counts as deeper.
+TreePlace inside(TreePlace place) { return {place.known, place.depth + (place.depth > 0 ? 1 : 0)}; }
 
 // ln(1 + Σ_{l=2}^n C(n,l) q^l keep^{n−l} e^{log_term[l]}).
 double log_binomial_moment(double q, double log_keep, int n, const std::vector<double>& log_terms) {
@@ -47,27 +50,17 @@ double log_binomial_moment(double q, double log_keep, int n, const std::vector<d
   return up(softplus(log_sum));
 }
 
-// (D_l)_{l = 2..n} of the event, the first two unused.
-Result<std::vector<double>> whole_orders(const DpEvent& event, Adjacency adjacency, int n, int depth) {
-  std::vector<double> divergences(static_cast<std::size_t>(n) + 1, 0.0);
-  for (int l = 2; l <= n; ++l) {
-    NF_TRY(const RenyiBound at, tree_bound(event, adjacency, l, depth + 1));
-    divergences[static_cast<std::size_t>(l)] = at.divergence;
-  }
-  return divergences;
-}
-
 // Replacing a sampled record is removing one and adding another. By Hölder's inequality, for every p > 1,
 //   D_α(P‖Q) ≤ (α − 1/p)/(α − 1) D_{pα}(P‖R) + D_{(pα−1)/(p−1)}(R‖Q)
 // with R the release without the record (Mironov 2017, Proposition 11).
 // Near order 1 the first factor is large, and the bound at a larger order is the better one.
-Result<RenyiBound> replaced_sample(const PoissonSampledEvent& event, double order, int depth) {
+Result<RenyiBound> replaced_sample(const PoissonSampledEvent& event, double order, TreePlace place) {
   double best = times_up(2, pure_epsilon(event, Adjacency::kAddRemove));
   for (double at : {order, 1.5, 2.0, 3.0, 6.0}) {
     if (at < order || at == kInfinity) continue;
     for (double p : {1.5, 2.0, 4.0}) {
-      NF_TRY(const RenyiBound remove, poisson_sampled(event, Adjacency::kAddRemove, up(p * at), depth));
-      NF_TRY(const RenyiBound add, poisson_sampled(event, Adjacency::kAddRemove, up((p * at - 1) / (p - 1)), depth));
+      NF_TRY(const RenyiBound remove, poisson_sampled(event, Adjacency::kAddRemove, up(p * at), place));
+      NF_TRY(const RenyiBound add, poisson_sampled(event, Adjacency::kAddRemove, up((p * at - 1) / (p - 1)), place));
       if (remove.delta > 0 || add.delta > 0) {
         return invalid_argument(
             "no Renyi bound is known for (epsilon, delta) parts within Poisson samples under replace-one: use "
@@ -115,11 +108,12 @@ std::vector<long double> centred_moments(double square, int n) {
 // If the inner event has a δ: with Q = (1−δ) Q' + δ Q'' and P₁ = (1−δ) P' + δ P'', P and Q share the weight qδ of P''
 // against Q'', and what is left is a mixture of Q'' against itself and of (1−q) Q' + q P' against Q'. By joint convexity
 // its A is at most that of the latter pair. So δ becomes qδ.
-Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency adjacency, double order, int depth) {
-  if (adjacency == Adjacency::kReplaceOne) return replaced_sample(event, order, depth);
+Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency adjacency, double order,
+                                   TreePlace place) {
+  if (adjacency == Adjacency::kReplaceOne) return replaced_sample(event, order, place);
   const double q = event.sampling_rate.value();
-  if (q >= 1) return tree_bound(event.event, adjacency, order, depth);
-  NF_TRY(const RenyiBound inner, tree_bound(event.event, adjacency, order, depth + (depth > 0 ? 1 : 0)));
+  if (q >= 1) return tree_bound(event.event, adjacency, order, place);
+  NF_TRY(const RenyiBound inner, tree_bound(event.event, adjacency, order, inside(place)));
   const double delta = inner.delta == 0 ? 0 : std::min(inner.delta, up(q * inner.delta));
   const double d = inner.divergence;
   if (d == 0 || d == kInfinity) return RenyiBound{d, delta};
@@ -131,11 +125,13 @@ Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency a
   double add = up(up(-std::log1p(q * std::expm1(-d))));
   const double pure = pure_epsilon(event.event, adjacency);
   const double top = std::ceil(order);
-  if (top <= largest_summed_order(depth)) {
-    NF_TRY(const std::vector<double> at, whole_orders(event.event, adjacency, static_cast<int>(top), depth));
-    std::vector<double> removed(at.size(), 0.0);
-    std::vector<double> added(at.size(), 0.0);
-    for (std::size_t l = 2; l < at.size(); ++l) {
+  if (top <= largest_summed_order(place.depth)) {
+    NF_TRY(const std::span<const double> at,
+           place.known.up_to(static_cast<int>(top), event.event, adjacency, place.depth + 1));
+    const auto count = static_cast<std::size_t>(top) + 1;
+    std::vector<double> removed(count, 0.0);
+    std::vector<double> added(count, 0.0);
+    for (std::size_t l = 2; l < count; ++l) {
       const auto number = static_cast<double>(l);
       removed[l] = log_expm1((number - 1) * at[l]);
       added[l] = removed[l];
@@ -160,7 +156,7 @@ Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency a
 //   • for Gaussians E|p/q−1|^j is known for even j, and for odd j at most the geometric mean of its neighbours.
 // This is Wang, Balle, Kasiviswanathan 2019, Theorems 9 and 27. Besides, A ≤ 1 − γ + γ B_α, also if there is a δ (→ γδ).
 Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjacency adjacency, double order,
-                                      int depth) {
+                                      TreePlace place) {
   if (adjacency != Adjacency::kReplaceOne) {
     return invalid_argument(fmt::format(
         "a sample of fixed size ({} of {}) has no Rényi bound under add-remove: a neighbour of another size "
@@ -168,8 +164,8 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
         event.sample_size.value(), event.population.value()));
   }
   const double fraction = fraction_of(event);
-  if (fraction >= 1) return tree_bound(event.event, adjacency, order, depth);
-  NF_TRY(const RenyiBound inner, tree_bound(event.event, adjacency, order, depth + (depth > 0 ? 1 : 0)));
+  if (fraction >= 1) return tree_bound(event.event, adjacency, order, place);
+  NF_TRY(const RenyiBound inner, tree_bound(event.event, adjacency, order, inside(place)));
   const double delta = inner.delta == 0 ? 0 : std::min(inner.delta, up(fraction * inner.delta));
   const double d = inner.divergence;
   if (d == 0 || d == kInfinity) return RenyiBound{d, delta};
@@ -179,15 +175,17 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
   const double pure = pure_epsilon(event.event, adjacency);
   if (pure < kInfinity) best = std::min(best, pure_divergence(1, up(up(log_mixed_exp(fraction, pure))), order));
   const double top = std::ceil(order);
-  if (top <= largest_summed_order(depth)) {
-    NF_TRY(const std::vector<double> at, whole_orders(event.event, adjacency, static_cast<int>(top), depth));
-    std::vector<double> terms(at.size(), 0.0);
+  if (top <= largest_summed_order(place.depth)) {
+    NF_TRY(const std::span<const double> at,
+           place.known.up_to(static_cast<int>(top), event.event, adjacency, place.depth + 1));
+    const auto count = static_cast<std::size_t>(top) + 1;
+    std::vector<double> terms(count, 0.0);
     const std::optional<double> precision = gaussian_precision(event.event);
     std::vector<long double> moments;
     if (precision.has_value() && *precision < 4 && *precision > 1e-30 && top <= 64) {
       moments = centred_moments(*precision, static_cast<int>(top) + 2);
     }
-    for (std::size_t j = 2; j < at.size(); ++j) {
+    for (std::size_t j = 2; j < count; ++j) {
       const auto number = static_cast<double>(j);
       const double log_b = (number - 1) * at[j];
       double more = std::numbers::ln2;

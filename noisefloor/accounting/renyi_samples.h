@@ -5,17 +5,17 @@
 #pragma once
 
 #include "noisefloor/accounting/rdp.h"
+#include "noisefloor/accounting/renyi_tree.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
 
 namespace noisefloor::internal {
 
-// `depth` is that of tree_bound (renyi_tree.h).
 [[nodiscard]] Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency adjacency, double order,
-                                                 int depth);
+                                                 TreePlace place);
 // Refused under add-remove.
 [[nodiscard]] Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjacency adjacency,
-                                                    double order, int depth);
+                                                    double order, TreePlace place);
 
 }  // namespace noisefloor::internal

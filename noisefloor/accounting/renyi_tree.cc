@@ -113,15 +113,15 @@ double repeated_delta(double delta, double count) {
 // The best of K runs. The inner curve is asked for at hundreds of orders, so that selections are not nested. A run that
 // fails (its δ) fails for the whole: E[K] δ at most.
 template <class Event>
-Result<RenyiBound> repeat_and_select(const Event& event, Adjacency adjacency, double order, int depth) {
+Result<RenyiBound> repeat_and_select(const Event& event, Adjacency adjacency, double order, TreePlace place) {
   if (contains<RepeatAndSelectEvent, PoissonRepeatAndSelectEvent>(event.event)) {
     return invalid_argument(
         "repeat-and-select within repeat-and-select is not accounted for: choose once among all runs");
   }
-  NF_TRY(const RenyiBound here, tree_bound(event.event, adjacency, order, depth));
+  NF_TRY(const RenyiBound here, tree_bound(event.event, adjacency, order, place));
   if (here.divergence == 0 && here.delta == 0) return here;
   const RenyiCurve inner = [&](double at) {
-    const Result<RenyiBound> one = tree_bound(event.event, adjacency, at, depth);
+    const Result<RenyiBound> one = tree_bound(event.event, adjacency, at, place);
     return one.has_value() ? one.value().divergence : kInfinity;
   };
   double divergence = kInfinity;
@@ -145,7 +145,19 @@ Result<RenyiBound> repeat_and_select(const Event& event, Adjacency adjacency, do
 
 }  // namespace
 
-Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double order, int depth) {
+Result<std::span<const double>> WholeOrders::up_to(int n, const DpEvent& event, Adjacency adjacency, int depth) {
+  // No event is a part of itself, so what is asked for below adds other entries, and they leave this one where it is.
+  std::vector<double>& divergences = known_[{&event.kind(), adjacency, depth}];
+  if (divergences.empty()) divergences = {0, 0};
+  while (divergences.size() <= static_cast<std::size_t>(n)) {
+    const auto order = static_cast<double>(divergences.size());
+    NF_TRY(const RenyiBound at, tree_bound(event, adjacency, order, {*this, depth}));
+    divergences.push_back(at.divergence);
+  }
+  return std::span<const double>(divergences);
+}
+
+Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double order, TreePlace place) {
   const auto pure = [](double divergence) { return RenyiBound{divergence, 0}; };
   return std::visit(
       [&](const auto& kind) -> Result<RenyiBound> {
@@ -176,17 +188,17 @@ Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double 
         } else if constexpr (std::is_same_v<Kind, NonPrivateEvent>) {
           return pure(kInfinity);
         } else if constexpr (std::is_same_v<Kind, PoissonSampledEvent>) {
-          return poisson_sampled(kind, adjacency, order, depth);
+          return poisson_sampled(kind, adjacency, order, place);
         } else if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
-          return fixed_size_sampled(kind, adjacency, order, depth);
+          return fixed_size_sampled(kind, adjacency, order, place);
         } else if constexpr (std::is_same_v<Kind, ShuffledEvent>) {
           // Shuffling is post-processing, and one unit has one report.
-          return tree_bound(kind.event, adjacency, order, depth);
+          return tree_bound(kind.event, adjacency, order, place);
         } else if constexpr (std::is_same_v<Kind, RepeatAndSelectEvent> ||
                              std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
-          return repeat_and_select(kind, adjacency, order, depth);
+          return repeat_and_select(kind, adjacency, order, place);
         } else if constexpr (std::is_same_v<Kind, SelfComposedEvent>) {
-          NF_TRY(const RenyiBound one, tree_bound(kind.event, adjacency, order, depth));
+          NF_TRY(const RenyiBound one, tree_bound(kind.event, adjacency, order, place));
           const double count = to_double_up(kind.count.value());
           return RenyiBound{one.divergence == 0 ? 0 : times_up(count, one.divergence),
                             repeated_delta(one.delta, count)};
@@ -194,7 +206,7 @@ Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double 
           static_assert(std::is_same_v<Kind, ComposedEvent>, "an event kind without a Rényi bound");
           RenyiBound sum{0, 0};
           for (const DpEvent& part : kind.events) {
-            NF_TRY(const RenyiBound one, tree_bound(part, adjacency, order, depth));
+            NF_TRY(const RenyiBound one, tree_bound(part, adjacency, order, place));
             if (one.divergence > 0) {
               sum.divergence = sum.divergence > 0 ? next_up(sum.divergence + one.divergence) : one.divergence;
             }

@@ -4,7 +4,11 @@
 // Not promised:  a public interface; rdp.h is.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <span>
+#include <tuple>
+#include <vector>
 
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/base/privacy_types.h"
@@ -13,9 +17,27 @@
 
 namespace noisefloor::internal {
 
-// At a finite order above 1. `depth` counts the samples around the event: bounds of samples within samples are summed
+// The divergences of events within samples at whole orders. One order of a sample needs all whole orders below it of what
+// is sampled: they are kept while a tree is asked at many orders.
+// Lifetime: at most that of the tree, whose nodes it knows by their addresses.
+class WholeOrders {
+ public:
+  // D_0, D_1 (both unused), D_2 … D_n at least, of an event with `depth` samples around it. Valid until the next call.
+  [[nodiscard]] Result<std::span<const double>> up_to(int n, const DpEvent& event, Adjacency adjacency, int depth);
+
+ private:
+  std::map<std::tuple<const DpEventVariant*, Adjacency, int>, std::vector<double>> known_;
+};
+
+// Where in a tree an event stands. `depth` counts the samples around it: bounds of samples within samples are summed
 // over fewer orders.
-[[nodiscard]] Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double order, int depth);
+struct TreePlace {
+  WholeOrders& known;
+  int depth = 0;
+};
+
+// At a finite order above 1.
+[[nodiscard]] Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double order, TreePlace place);
 
 // Σ 1/z² if the event is exactly a Gaussian mechanism. Gaussians in a row are one (also if chosen adaptively: the pair
 // of the composition is dominated by that of one Gaussian).

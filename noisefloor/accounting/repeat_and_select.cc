@@ -173,29 +173,33 @@ Result<double> repeat_and_select_rdp_poisson(const RenyiCurve& base, const Delta
 
 Result<double> repeat_and_select_rdp_poisson(const RenyiCurve& base, double mean, double order) {
   CheckedCurve curve(base);
-  // The profile is asked at many ε: the curve is tabulated once.
+  // The profile is asked at many ε: the curve is tabulated once, with what does not depend on ε.
   struct Point {
-    long double order;
+    long double excess;  // α − 1
     long double value;
+    long double constant;  // (α − 1) ln(1 − 1/α) − ln α
+    long double size;      // 2 ln α + 1
   };
   std::vector<Point> points;
   for (int i = 0; i <= 240; ++i) {
     const double at = 1 + std::pow(10, -3 + i / 30.0);
     const double value = curve(at);
-    if (value < kInfinity) points.push_back({at, value});
+    if (value == kInfinity) continue;
+    const long double log_order = std::log(static_cast<long double>(at));
+    const long double excess = static_cast<long double>(at) - 1;
+    points.push_back(
+        {excess, value, excess * std::log1p(-1 / static_cast<long double>(at)) - log_order, 2 * log_order + 1});
   }
   NF_TRY_VOID(curve.unless_failed(0));
   const DeltaProfile profile = [&](double epsilon) {
-    long double best = 1;
+    long double least = 0;  // ln 1
     for (const Point& point : points) {
-      const long double excess = point.order - 1;
-      const long double log_delta =
-          excess * (point.value - epsilon) + excess * std::log1p(-1 / point.order) - std::log(point.order);
+      const long double log_delta = point.excess * (point.value - epsilon) + point.constant;
       // Terms are at most (α − 1)(value + ε) + 2 ln α + 1 large.
-      const long double error = 0x1p-58L * (excess * (point.value + epsilon) + 2 * std::log(point.order) + 1);
-      best = std::min(best, std::exp(log_delta + error));
+      const long double error = 0x1p-58L * (point.excess * (point.value + epsilon) + point.size);
+      least = std::min(least, log_delta + error);
     }
-    return rounded_up(best);
+    return rounded_up(std::exp(least));
   };
   return repeat_and_select_rdp_poisson(base, profile, mean, order);
 }

@@ -155,8 +155,8 @@ Result<Charge> charge_for(const BudgetTerms& terms, const DpEvent& event, std::o
     }
     case Rule::kRdp: {
       Charge charge;
-      for (double order : terms.orders) {
-        NF_TRY(const RenyiBound bound, renyi_bound(event, terms.adjacency, order));
+      NF_TRY(const std::vector<RenyiBound> bounds, renyi_bounds(event, terms.adjacency, terms.orders));
+      for (const RenyiBound& bound : bounds) {
         charge.amounts.push_back(bound.divergence);
         charge.delta = std::max(charge.delta, bound.delta);
       }
