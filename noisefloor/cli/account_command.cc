@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -52,7 +51,7 @@ struct NoiseOptions {
   std::string count = "1";
 };
 
-struct ResponseOptions {
+struct RepeatedResponse {
   std::string local_epsilon;
   std::string categories = "2";
   std::string count = "1";
@@ -103,7 +102,7 @@ Result<AccountQuestion> ask(const RepeatedNoise<kind>& o, const NeighbourOptions
   return question_about(kind, noise, count, adjacency, unit);
 }
 
-Result<AccountQuestion> ask(const ResponseOptions& o, const NeighbourOptions& neighbours) {
+Result<AccountQuestion> ask(const RepeatedResponse& o, const NeighbourOptions& neighbours) {
   NF_TRY(const Epsilon epsilon, quantity<Epsilon>("--local-epsilon", o.local_epsilon));
   NF_TRY(const Categories categories, quantity<Categories>("--categories", o.categories));
   NF_TRY(const Steps count, quantity<Steps>("--count", o.count));
@@ -190,24 +189,28 @@ Result<Summary> run_calibrate(const CalibrateOptions<What>& o) {
 // --- Declarations ----------------------------------------------------------------------------------------------------
 
 void declare(CLI::App& command, TrainingOptions& o) {
-  o.numbers.add_to(command, "Training");
-  add_text(command, "--noise-multiplier", o.noise_multiplier, "Sigma divided by the clip norm, for every --sampling",
-           "S", "Training");
+  const OptionGroup training(command, "Training");
+  o.numbers.add_to(training);
+  training.optional("--noise-multiplier", o.noise_multiplier, "Sigma divided by the clip norm, for every --sampling",
+                    "S");
 }
 
 void declare(CLI::App& command, NoiseOptions& o) {
-  add_text(command, "--noise-multiplier", o.noise_multiplier, "Noise scale divided by the sensitivity", "S");
-  add_default(command, "--count", o.count, "How many releases", "K");
+  const OptionGroup options(command);
+  options.optional("--noise-multiplier", o.noise_multiplier, "Noise scale divided by the sensitivity", "S");
+  options.with_default("--count", o.count, "How many releases", "K");
 }
 
-void declare(CLI::App& command, ResponseOptions& o) {
-  need_text(command, "--local-epsilon", o.local_epsilon, "Epsilon of one answer", "E");
-  add_default(command, "--categories", o.categories, "Number of possible answers", "K");
-  add_default(command, "--count", o.count, "Answers that one person gives", "N");
+void declare(CLI::App& command, RepeatedResponse& o) {
+  const OptionGroup options(command);
+  options.required("--local-epsilon", o.local_epsilon, "Epsilon of one answer", "E");
+  options.with_default("--categories", o.categories, "Number of possible answers", "K");
+  options.with_default("--count", o.count, "Answers that one person gives", "N");
 }
 
 void declare(CLI::App& command, EventsOptions& o) {
-  need_text(command, "--input", o.input, "A statement as JSON (docs/formats/event.md); - is standard input", "FILE");
+  OptionGroup(command).required("--input", o.input, "A statement as JSON (docs/formats/event.md); - is standard input",
+                                "FILE");
 }
 
 void declare(CLI::App& command, NeighbourOptions& o) {
@@ -216,20 +219,21 @@ void declare(CLI::App& command, NeighbourOptions& o) {
 }
 
 void declare(CLI::App& command, AnswerOptions& o) {
-  add_text(command, "--delta", o.delta, "Failure probability: asks for epsilon", "D", "Question");
-  add_text(command, "--epsilon", o.epsilon, "Privacy loss: asks for delta", "E", "Question");
-  add_default(command, "--accountant", o.accountant,
-              "pld (certified), rdp, zcdp, gdp, basic, advanced, or all to compare", "NAME", "Question");
-  add_text(command, "--curve", o.curve, "Write a curve as CSV and SVG: epsilon (over delta) or tradeoff", "KIND",
-           "Output");
-  add_text(command, "--output", o.output, "Where the curve goes: PREFIX.csv and PREFIX.svg", "PREFIX", "Output");
+  const OptionGroup question(command, "Question");
+  question.optional("--delta", o.delta, "Failure probability: asks for epsilon", "D");
+  question.optional("--epsilon", o.epsilon, "Privacy loss: asks for delta", "E");
+  question.with_default("--accountant", o.accountant,
+                        "pld (certified), rdp, zcdp, gdp, basic, advanced, or all to compare", "NAME");
+  const OptionGroup output(command, "Output");
+  output.optional("--curve", o.curve, "Write a curve as CSV and SVG: epsilon (over delta) or tradeoff", "KIND");
+  output.optional("--output", o.output, "Where the curve goes: PREFIX.csv and PREFIX.svg", "PREFIX");
 }
 
 void declare(CLI::App& command, TargetOptions& o) {
-  need_text(command, "--epsilon", o.epsilon, "The budget", "E", "Target");
-  need_text(command, "--delta", o.delta, "Failure probability", "D", "Target");
-  add_default(command, "--solve", o.solve, "What to find: noise-multiplier, steps (or count), sample-rate", "WHAT",
-              "Target");
+  const OptionGroup target(command, "Target");
+  target.required("--epsilon", o.epsilon, "The budget", "E");
+  target.required("--delta", o.delta, "Failure probability", "D");
+  target.with_default("--solve", o.solve, "What to find: noise-multiplier, steps (or count), sample-rate", "WHAT");
 }
 
 template <class What>
@@ -260,28 +264,26 @@ using Laplaces = RepeatedNoise<QueryNoise::kLaplace>;
 }  // namespace
 
 void add_account_command(CLI::App& app, Action& action) {
-  CLI::App* account =
-      app.add_subcommand("account", "What a plan costs: certified epsilon at delta, or delta at epsilon");
-  account->require_subcommand(1);
-  add_account<TrainingOptions>(*account, action, "dpsgd", "Private training: noisy gradient sums over sampled batches",
+  CLI::App& account =
+      add_command_group(app, "account", "What a plan costs: certified epsilon at delta, or delta at epsilon");
+  add_account<TrainingOptions>(account, action, "dpsgd", "Private training: noisy gradient sums over sampled batches",
                                "--sample-rate 0.01 --noise-multiplier 1 --steps 1000 --delta 1e-5 --accountant all");
-  add_account<Gaussians>(*account, action, "gaussian", "Gaussian noise, once or many times",
+  add_account<Gaussians>(account, action, "gaussian", "Gaussian noise, once or many times",
                          "--noise-multiplier 1 --count 1000 --delta 1e-5");
-  add_account<Laplaces>(*account, action, "laplace", "Laplace noise, once or many times",
+  add_account<Laplaces>(account, action, "laplace", "Laplace noise, once or many times",
                         "--noise-multiplier 10 --count 100 --delta 1e-6");
-  add_account<ResponseOptions>(*account, action, "randomized-response", "Randomized answers of one person",
-                               "--local-epsilon 0.1 --count 100 --delta 1e-6");
-  add_account<EventsOptions>(*account, action, "events", "Any composition, as a statement in JSON",
+  add_account<RepeatedResponse>(account, action, "randomized-response", "Randomized answers of one person",
+                                "--local-epsilon 0.1 --count 100 --delta 1e-6");
+  add_account<EventsOptions>(account, action, "events", "Any composition, as a statement in JSON",
                              "--input run.json --delta 1e-6");
 }
 
 void add_calibrate_command(CLI::App& app, Action& action) {
-  CLI::App* calibrate = app.add_subcommand("calibrate", "Which noise, steps or sampling rate fit a budget");
-  calibrate->require_subcommand(1);
-  add_calibrate<TrainingOptions>(*calibrate, action, "dpsgd", "Private training",
+  CLI::App& calibrate = add_command_group(app, "calibrate", "Which noise, steps or sampling rate fit a budget");
+  add_calibrate<TrainingOptions>(calibrate, action, "dpsgd", "Private training",
                                  "--sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5");
-  add_calibrate<Gaussians>(*calibrate, action, "gaussian", "Gaussian noise", "--count 10 --epsilon 1 --delta 1e-6");
-  add_calibrate<Laplaces>(*calibrate, action, "laplace", "Laplace noise", "--count 10 --epsilon 1 --delta 1e-6");
+  add_calibrate<Gaussians>(calibrate, action, "gaussian", "Gaussian noise", "--count 10 --epsilon 1 --delta 1e-6");
+  add_calibrate<Laplaces>(calibrate, action, "laplace", "Laplace noise", "--count 10 --epsilon 1 --delta 1e-6");
 }
 
 }  // namespace noisefloor::cli

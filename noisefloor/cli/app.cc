@@ -122,7 +122,7 @@ int run_checked(int argc, char** argv) {
   add_demo_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");
-  completion->add_option("shell", shell, "bash, zsh or fish")->required();
+  OptionGroup(*completion).required("shell", shell, "bash, zsh or fish");
 
   if (const std::optional<Error> error = unknown_command(app, argc, argv)) return fail(*error);
   try {

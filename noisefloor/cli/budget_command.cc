@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -267,89 +265,84 @@ Result<Summary> run_adopt(const AdoptOptions& o) {
 
 // --- Declarations ----------------------------------------------------------------------------------------------------
 
-// Adds options to one group of a command's help, or to the usual one.
-auto adder(CLI::App& command, const char* group = nullptr) {
-  return [&command, group](const char* name, auto& value, const char* type, const char* text) {
-    CLI::Option* option = command.add_option(name, value, text)->type_name(type);
-    return group == nullptr ? option : option->group(group);
-  };
-}
-
 void declare(CLI::App& command, TermsOptions& o) {
-  const auto total = adder(command, "Total");
-  const auto rule = adder(command, "Rule");
-  const auto time = adder(command, "Time");
-  total("--epsilon", o.epsilon, "E", "Total privacy loss")->required();
-  total("--delta", o.delta, "D", "Total failure probability");
-  rule(
-      "--rule", o.rule, "RULE",
+  const OptionGroup total(command, "Total");
+  const OptionGroup rule(command, "Rule");
+  const OptionGroup time(command, "Time");
+  total.required("--epsilon", o.epsilon, "Total privacy loss", "E");
+  total.optional("--delta", o.delta, "Total failure probability", "D");
+  rule.optional(
+      "--rule", o.rule,
       "How costs of uses add up that are chosen one after the other: rdp (the default), zcdp (no sampling), approx-dp, "
-      "basic (the default without a delta)");
-  rule("--plan", o.plan, "FILE", R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})");
-  rule("--failures", o.failures, "SHARE", "Share of delta that uses may spend as their own");
-  rule("--orders", o.orders, "LIST", "Renyi orders of the rule rdp, as 2,4,8");
-  time("--from", o.from, "TIME", "Uses before this time (UTC) are refused");
-  time("--until", o.until, "TIME", "Uses from this time (UTC) on are refused");
+      "basic (the default without a delta)",
+      "RULE");
+  rule.optional("--plan", o.plan, R"(All uses, fixed in advance: JSON {"items": [{"name", "times", "event"}]})",
+                "FILE");
+  rule.optional("--failures", o.failures, "Share of delta that uses may spend as their own", "SHARE");
+  rule.optional("--orders", o.orders, "Renyi orders of the rule rdp, as 2,4,8", "LIST");
+  time.optional("--from", o.from, "Uses before this time (UTC) are refused", "TIME");
+  time.optional("--until", o.until, "Uses from this time (UTC) on are refused", "TIME");
 }
 
 void declare(CLI::App& command, CreateOptions& o) {
-  adder(command)("budget", o.budget, "NAME", "Name of the budget")->required();
+  OptionGroup(command).required("budget", o.budget, "Name of the budget", "NAME");
   declare(command, o.terms);
   add_adjacency_option(command, o.adjacency);
   add_unit_option(command, o.unit);
 }
 
 void declare(CLI::App& command, SplitOptions& o) {
-  const auto add = adder(command);
-  add("parent", o.parent, "PARENT", "Name of the budget that pays")->required();
-  add("--into", o.budget, "NAME", "Name of the part: a team, an analyst, a month")->required();
+  const OptionGroup options(command);
+  options.required("parent", o.parent, "Name of the budget that pays", "PARENT");
+  options.required("--into", o.budget, "Name of the part: a team, an analyst, a month", "NAME");
   declare(command, o.terms);
-  command.add_flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is made or spent");
+  options.flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is made or spent");
 }
 
 void declare(CLI::App& command, UseOptions& o) {
-  const char* const group = "What is spent";
-  const auto add = adder(command, group);
-  add("--epsilon", o.epsilon, "E", "A use that is (E, D)-DP");
-  add("--delta", o.delta, "D", "The D of --epsilon, or what a use may spend of delta (rules basic, approx-dp)");
-  add("--noise-multiplier", o.noise_multiplier, "S",
-      "Gaussian noise: sigma over the sensitivity; with sampled batches, over the clip norm");
-  o.training.add_to(command, group);
-  add("--rho", o.rho, "R", "A use that is rho-zCDP");
-  add("--event", o.event, "FILE", "JSON of any event (- is standard input)");
-  add("--item", o.item, "NAME", "An item of the plan");
+  const OptionGroup spent(command, "What is spent");
+  spent.optional("--epsilon", o.epsilon, "A use that is (E, D)-DP", "E");
+  spent.optional("--delta", o.delta, "The D of --epsilon, or what a use may spend of delta (rules basic, approx-dp)",
+                 "D");
+  spent.optional("--noise-multiplier", o.noise_multiplier,
+                 "Gaussian noise: sigma over the sensitivity; with sampled batches, over the clip norm", "S");
+  o.training.add_to(spent);
+  spent.optional("--rho", o.rho, "A use that is rho-zCDP", "R");
+  spent.optional("--event", o.event, "JSON of any event (- is standard input)", "FILE");
+  spent.optional("--item", o.item, "An item of the plan", "NAME");
 }
 
 void declare(CLI::App& command, NoteOptions& o) {
-  const auto add = adder(command, "Record");
-  add("--pipeline", o.pipeline, "ID", "For the audit record");
-  add("--purpose", o.purpose, "TEXT", "For the audit record");
-  add("--technique", o.techniques, "NAME", "For the audit record; may be repeated");
-  add("--configuration", o.configuration, "FILE", "For the audit record: a JSON object");
+  const OptionGroup record(command, "Record");
+  record.optional("--pipeline", o.pipeline, "For the audit record", "ID");
+  record.optional("--purpose", o.purpose, "For the audit record", "TEXT");
+  record.repeatable("--technique", o.techniques, "For the audit record; may be repeated", "NAME");
+  record.optional("--configuration", o.configuration, "For the audit record: a JSON object", "FILE");
 }
 
 void declare(CLI::App& command, ReserveOptions& o) {
-  const auto add = adder(command);
-  add("budget", o.budget, "NAME", "Name of the budget")->required();
-  add("--key", o.key, "KEY", "Name of this request: the same key gets the same answer and is paid for once")
-      ->required();
-  command.add_flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is spent");
+  const OptionGroup options(command);
+  options.required("budget", o.budget, "Name of the budget", "NAME");
+  options.required("--key", o.key, "Name of this request: the same key gets the same answer and is paid for once",
+                   "KEY");
+  options.flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is spent");
   declare(command, o.use);
   declare(command, o.note);
-  adder(command, "Output")("--output", o.output, "FILE", "Where an earlier answer goes, if there is one");
+  OptionGroup(command, "Output")
+      .optional("--output", o.output, "Where an earlier answer goes, if there is one", "FILE");
 }
 
 void declare(CLI::App& command, CommitOptions& o) {
-  const auto add = adder(command);
-  add("reservation", o.reservation, "N", "Number of the reservation")->required();
-  add("--release", o.release, "FILE", "File that was released: its digest is recorded");
-  add("--digest", o.digest, "HEX", "Instead: its BLAKE2b-256 (b2sum -l 256)");
-  command.add_flag("--keep", o.keep, "Keep the bytes, for the same request when it comes again");
-  add("--accuracy", o.accuracy, "A", "How good it is, if that is public; for the audit record");
+  const OptionGroup options(command);
+  options.required("reservation", o.reservation, "Number of the reservation", "N");
+  options.optional("--release", o.release, "File that was released: its digest is recorded", "FILE");
+  options.optional("--digest", o.digest, "Instead: its BLAKE2b-256 (b2sum -l 256)", "HEX");
+  options.flag("--keep", o.keep, "Keep the bytes, for the same request when it comes again");
+  options.optional("--accuracy", o.accuracy, "How good it is, if that is public; for the audit record", "A");
 }
 
 void declare(CLI::App& command, AdoptOptions& o) {
-  adder(command)("--reason", o.reason, "TEXT", "Why, for the history")->required();
+  OptionGroup(command).required("--reason", o.reason, "Why, for the history", "TEXT");
 }
 
 // A subcommand that writes to the ledger.
@@ -366,9 +359,8 @@ void add_writing(CLI::App& budget, Action& action, const char* name, const char*
 }  // namespace
 
 void add_budget_command(CLI::App& app, Action& action) {
-  CLI::App* budget = app.add_subcommand("budget", "Keep a privacy budget that cannot be overspent");
-  budget->require_subcommand(1);
-  budget->footer(
+  CLI::App& budget = add_command_group(
+      app, "budget", "Keep a privacy budget that cannot be overspent",
       R"(Life of a spend: reserve (durable; counts as spent from then on), draw the noise, commit what was released.
 Examples:
   noisefloor budget create trial --epsilon 3 --delta 1e-5
@@ -377,16 +369,16 @@ Examples:
   noisefloor budget show trial
   noisefloor budget witness --output trial.witness
   noisefloor budget verify --witness trial.witness)");
-  add_writing(*budget, action, "create", "Make a budget (and a ledger with a new key, if there is none)",
+  add_writing(budget, action, "create", "Make a budget (and a ledger with a new key, if there is none)",
               "trial --epsilon 3 --delta 1e-5 --unit person", run_create);
-  add_writing(*budget, action, "split", "Give part of a budget to a team, an analyst or a time window",
+  add_writing(budget, action, "split", "Give part of a budget to a team, an analyst or a time window",
               "trial --into cardiology --epsilon 1 --delta 5e-7 --until 2027-01-01", run_split);
-  add_writing(*budget, action, "reserve", "Spend, durably, before any noise is drawn",
+  add_writing(budget, action, "reserve", "Spend, durably, before any noise is drawn",
               "trial --key mean-age --noise-multiplier 20 --purpose \"Mean age per site\"", run_reserve);
-  add_writing(*budget, action, "commit", "Record what was released for a reservation", "2 --release answer.json --keep",
+  add_writing(budget, action, "commit", "Record what was released for a reservation", "2 --release answer.json --keep",
               run_commit);
-  add_budget_look_commands(*budget, action);
-  add_writing(*budget, action, "adopt", "Go on with a restored or moved copy",
+  add_budget_look_commands(budget, action);
+  add_writing(budget, action, "adopt", "Go on with a restored or moved copy",
               "--reason \"disk was replaced\" --witness trial.witness", run_adopt);
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -46,7 +45,7 @@ struct WitnessOptions : LedgerAccess {
   std::string output;
 };
 
-Result<Summary> run_show(const ShowOptions& o) {
+Result<Summary> run_show_budget(const ShowOptions& o) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
   if (o.budget.empty()) return summary_of_ledger(*ledger, location_of(o));
   NF_TRY(const std::optional<Delta> at, optional_quantity<Delta>("--delta", o.delta));
@@ -81,7 +80,7 @@ Result<VerifyOptions> read_verify(const VerifyCommandOptions& o) {
   return options;
 }
 
-Result<Summary> run_verify(const VerifyCommandOptions& o) {
+Result<Summary> run_verify_ledger(const VerifyCommandOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   NF_TRY(const VerifyOptions options, read_verify(o));
   NF_TRY(const VerifyReport found, verify_ledger(location_of(o), options));
@@ -113,29 +112,29 @@ Result<Summary> run_witness(const WitnessOptions& o) {
 // --- Declarations ----------------------------------------------------------------------------------------------------
 
 void declare_one(CLI::App& command, BudgetOptions& o) {
-  command.add_option("budget", o.budget, "Name of the budget")->type_name("NAME")->required();
+  OptionGroup(command).required("budget", o.budget, "Name of the budget", "NAME");
 }
 
 void declare_any(CLI::App& command, BudgetOptions& o) {
-  command.add_option("budget", o.budget, "Name of a budget; all if none is given")->type_name("NAME");
+  OptionGroup(command).optional("budget", o.budget, "Name of a budget; all if none is given", "NAME");
 }
 
-void declare_show(CLI::App& command, ShowOptions& o) {
+void declare_show_budget(CLI::App& command, ShowOptions& o) {
   declare_any(command, o);
-  command.add_option("--delta", o.delta, "Show epsilon at this delta instead of the budget's")->type_name("D");
+  OptionGroup(command).optional("--delta", o.delta, "Show epsilon at this delta instead of the budget's", "D");
 }
 
-void declare_verify(CLI::App& command, VerifyCommandOptions& o) {
-  command.add_option("--public-key", o.public_key, "The key that the ledger must have")->type_name("HEX");
+void declare_verify_ledger(CLI::App& command, VerifyCommandOptions& o) {
+  OptionGroup(command).optional("--public-key", o.public_key, "The key that the ledger must have", "HEX");
 }
 
 void declare_export(CLI::App& command, ExportOptions& o) {
   declare_any(command, o);
-  command.add_option("--output", o.output, "Where the JSON goes")->type_name("FILE");
+  OptionGroup(command).optional("--output", o.output, "Where the JSON goes", "FILE");
 }
 
 void declare_witness(CLI::App& command, WitnessOptions& o) {
-  command.add_option("--output", o.output, "Where the witness goes")->type_name("FILE")->required();
+  OptionGroup(command).required("--output", o.output, "Where the witness goes", "FILE");
 }
 
 // A subcommand that only reads the ledger.
@@ -153,11 +152,12 @@ void add_look(CLI::App& budget, Action& action, const char* name, const char* de
 }  // namespace
 
 void add_budget_look_commands(CLI::App& budget, Action& action) {
-  add_look(budget, action, "show", "Show what is spent and left", "trial --delta 1e-6", declare_show, run_show);
+  add_look(budget, action, "show", "Show what is spent and left", "trial --delta 1e-6", declare_show_budget,
+           run_show_budget);
   add_look(budget, action, "history", "List all uses", "trial", declare_any, run_history);
   add_look(budget, action, "forecast", "Say how many more uses fit", "trial", declare_one, run_forecast);
   add_look(budget, action, "verify", "Recompute everything, and compare with witnesses", "--witness trial.witness",
-           declare_verify, run_verify, true);
+           declare_verify_ledger, run_verify_ledger, true);
   add_look(budget, action, "export", "Write the audit records as JSON", "trial --output audit.json", declare_export,
            run_export);
   add_look(budget, action, "witness", "Write the signed head, to be kept elsewhere", "--output trial.witness",

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "noisefloor/cli/options.h"
@@ -18,14 +17,13 @@ AnswerRequest request_of(const ChargeOptions& options) { return {options.budget,
 }  // namespace
 
 void ChargeOptions::add_to(CLI::App& command) {
-  add_text(command, "--charge", budget, "Pay from this budget of the ledger, and certify the answer", "BUDGET",
-           "Ledger");
-  add_text(command, "--key", key, "Of this question in the ledger: the same key gets the same answer, paid for once",
-           "KEY", "Ledger");
-  command.add_flag("--dry-run", dry_run, "Show what --charge would spend and whether it fits; draw and spend nothing")
-      ->group("Ledger");
-  add_text(command, "--output", output, "Write the answer here, and its certificate beside it; with --charge", "FILE",
-           "Output");
+  const OptionGroup group(command, "Ledger");
+  group.optional("--charge", budget, "Pay from this budget of the ledger, and certify the answer", "BUDGET");
+  group.optional("--key", key, "Of this question in the ledger: the same key gets the same answer, paid for once",
+                 "KEY");
+  group.flag("--dry-run", dry_run, "Show what --charge would spend and whether it fits; draw and spend nothing");
+  OptionGroup(command, "Output")
+      .optional("--output", output, "Write the answer here, and its certificate beside it; with --charge", "FILE");
   LedgerAccess::add_to(command, true, false);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -15,6 +14,7 @@
 #include "noisefloor/base/input.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/described.h"
+#include "noisefloor/cli/options.h"
 #include "noisefloor/cli/torch_backend.h"
 #include "noisefloor/summary/training_summary.h"
 #include "noisefloor/training/payer.h"
@@ -102,8 +102,8 @@ Result<Machine> machine_with(const std::string& threads) {
 }
 
 void CreateOption::add_to(CLI::App& command) {
-  command.add_flag("--create", create, "Add the dataset, its budget and the ledger where they are missing")
-      ->group("Ledger");
+  OptionGroup(command, "Ledger")
+      .flag("--create", create, "Add the dataset, its budget and the ledger where they are missing");
 }
 
 Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption& option, const TrainingFile& file,
@@ -113,11 +113,7 @@ Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption&
 
 Result<void> report_outlook(Summary& summary, const LedgerAccess& access, const std::string& budget,
                             const AskOutlook& outlook) {
-  std::unique_ptr<Ledger> ledger;
-  if (ledger_is_there(access)) {
-    NF_TRY(ledger, open_to_read(access));
-  }
-  NF_TRY(const Outlook found, outlook(ledger.get()));
+  NF_TRY(const Outlook found, outlook_at(access, outlook));
   add_outlook(summary, found, budget, location_of(access));
   return success();
 }

@@ -1,6 +1,5 @@
 #include "noisefloor/cli/commands.h"
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <variant>
@@ -14,14 +13,14 @@
 namespace noisefloor::cli {
 namespace {
 
-struct Options : LedgerAccess {
+struct DatasetOptions : LedgerAccess {
   std::string file;
   std::string name;
   std::string same_as;
   std::string reason;
 };
 
-Result<Summary> run_add(const Options& o) {
+Result<Summary> run_add(const DatasetOptions& o) {
   NF_TRY(const DescribedRows rows, described_rows(o.file));
   NF_TRY_VOID(check_name("the name of a dataset", rows.description.name));
   // Rows that cannot be read are found before a ledger is made, with a key that is good for nothing else.
@@ -35,17 +34,17 @@ Result<Summary> run_add(const Options& o) {
   return summary_of_added(*opened.ledger, std::get<DatasetGrant>(outcome), {location_of(o), key_file, opened.is_new});
 }
 
-Result<Summary> run_list(const Options& o) {
+Result<Summary> run_list(const DatasetOptions& o) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
   return summary_of_datasets(*ledger, location_of(o));
 }
 
-Result<Summary> run_show(const Options& o) {
+Result<Summary> run_show_dataset(const DatasetOptions& o) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
   return summary_of_dataset(*ledger, o.name);
 }
 
-Result<Summary> run_retire(const Options& o) {
+Result<Summary> run_retire(const DatasetOptions& o) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_write(o));
   NF_TRY_VOID(ledger->retire_dataset(o.name, o.reason));
   return summary_of_retired(*ledger, o.name);
@@ -53,40 +52,41 @@ Result<Summary> run_retire(const Options& o) {
 
 // --- Options ---------------------------------------------------------------------------------------------------------
 
-void declare_add(CLI::App& command, Options& o) {
-  command.add_option("file", o.file, "A dataset's description, or a training file")->type_name("FILE")->required();
-  const char* const same_as = "It holds rows of this dataset: share its budget instead of having an own one";
-  command.add_option("--same-as", o.same_as, same_as)->type_name("NAME");
+void declare_add(CLI::App& command, DatasetOptions& o) {
+  const OptionGroup options(command);
+  options.required("file", o.file, "A dataset's description, or a training file", "FILE");
+  options.optional("--same-as", o.same_as,
+                   "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
   o.add_to(command, true, true);
 }
 
-void declare_list(CLI::App& command, Options& o) { o.add_to(command, false, false); }
+void declare_list(CLI::App& command, DatasetOptions& o) { o.add_to(command, false, false); }
 
-void declare_show(CLI::App& command, Options& o) {
-  command.add_option("name", o.name, "Name of the dataset")->type_name("NAME")->required();
+void declare_show_dataset(CLI::App& command, DatasetOptions& o) {
+  OptionGroup(command).required("name", o.name, "Name of the dataset", "NAME");
   o.add_to(command, false, false);
 }
 
-void declare_retire(CLI::App& command, Options& o) {
-  command.add_option("name", o.name, "Name of the dataset")->type_name("NAME")->required();
-  command.add_option("--reason", o.reason, "Why, for the history and for whoever asks")->type_name("TEXT")->required();
+void declare_retire(CLI::App& command, DatasetOptions& o) {
+  const OptionGroup options(command);
+  options.required("name", o.name, "Name of the dataset", "NAME");
+  options.required("--reason", o.reason, "Why, for the history and for whoever asks", "TEXT");
   o.add_to(command, true, true);
 }
 
 }  // namespace
 
 void add_dataset_command(CLI::App& app, Action& action) {
-  CLI::App* dataset =
-      app.add_subcommand("dataset", "Datasets that the ledger knows, each with one budget for all uses");
-  dataset->require_subcommand(1);
-  add_command<Options>(*dataset, action, "add", "Add a dataset and its budget, once for all of its uses",
-                       "patients.toml", declare_add, run_add);
-  add_command<Options>(*dataset, action, "list", "All datasets, and what pays for them", "--json", declare_list,
-                       run_list);
-  add_command<Options>(*dataset, action, "show", "One dataset, and what is left of its budget", "patients",
-                       declare_show, run_show);
-  add_command<Options>(*dataset, action, "retire", "End every use of a dataset, for good",
-                       "patients --reason 'consent expired'", declare_retire, run_retire);
+  CLI::App& dataset =
+      add_command_group(app, "dataset", "Datasets that the ledger knows, each with one budget for all uses");
+  add_command<DatasetOptions>(dataset, action, "add", "Add a dataset and its budget, once for all of its uses",
+                              "patients.toml", declare_add, run_add);
+  add_command<DatasetOptions>(dataset, action, "list", "All datasets, and what pays for them", "--json", declare_list,
+                              run_list);
+  add_command<DatasetOptions>(dataset, action, "show", "One dataset, and what is left of its budget", "patients",
+                              declare_show_dataset, run_show_dataset);
+  add_command<DatasetOptions>(dataset, action, "retire", "End every use of a dataset, for good",
+                              "patients --reason 'consent expired'", declare_retire, run_retire);
 }
 
 }  // namespace noisefloor::cli

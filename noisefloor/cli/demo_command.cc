@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -160,11 +159,10 @@ Result<Summary> run_demo(const DemoOptions& o, bool json) {
 
 void add_demo_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, DemoOptions& o) {
-    auto* output = command.add_option("--output", o.output, "A new folder for everything (noisefloor-demo)");
-    output->type_name("DIR")->group("Output");
-    auto* data =
-        command.add_option("--data", o.data, "Folder with the four files of Fashion-MNIST, or others of that form");
-    data->type_name("DIR")->capture_default_str();
+    OptionGroup(command, "Output")
+        .optional("--output", o.output, "A new folder for everything (noisefloor-demo)", "DIR");
+    OptionGroup(command).with_default("--data", o.data,
+                                      "Folder with the four files of Fashion-MNIST, or others of that form", "DIR");
   };
   add_command<DemoOptions>(app, action, "demo", "The main job on Fashion-MNIST: plan, train, verify, refuse, report",
                            "--output demo", declare,

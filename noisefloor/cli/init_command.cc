@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "noisefloor/config/starter.h"
@@ -30,11 +29,11 @@ Result<Summary> run_init(const InitOptions& o) {
 
 void add_init_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, InitOptions& o) {
-    command.add_option("TABLE", o.table, "A CSV file with a header, plain or compressed with gzip")->required();
-    command.add_option("--name", o.name, "What to call the dataset (the name of the file)")->type_name("NAME");
-    command.add_flag("--public", o.is_public, "The table is public: read bounds and values from it");
-    CLI::Option* output = command.add_option("--output", o.output, "Folder for the two files");
-    output->type_name("DIR")->capture_default_str()->group("Output");
+    const OptionGroup options(command);
+    options.required("TABLE", o.table, "A CSV file with a header, plain or compressed with gzip");
+    options.optional("--name", o.name, "What to call the dataset (the name of the file)", "NAME");
+    options.flag("--public", o.is_public, "The table is public: read bounds and values from it");
+    OptionGroup(command, "Output").with_default("--output", o.output, "Folder for the two files", "DIR");
   };
   add_command<InitOptions>(app, action, "init", "Write a dataset description and a training file to fill in",
                            "visits.csv\n  noisefloor init census.csv --public --output public", declare, run_init);

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/options.h"
 #include "noisefloor/crypto/signing.h"
 
 namespace noisefloor::cli {
@@ -31,20 +31,15 @@ LedgerOptions ledger_options(const LedgerAccess& access) {
 }  // namespace
 
 void LedgerAccess::add_to(CLI::App& command, bool writes, bool with_witnesses) {
-  command.add_option("--ledger", ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)")
-      ->type_name("PLACE")
-      ->group("Ledger");
+  const OptionGroup group(command, "Ledger");
+  group.optional("--ledger", ledger, "File or postgresql://… (NOISEFLOOR_LEDGER, or noisefloor.ledger)", "PLACE");
   if (writes) {
-    command.add_option("--key-file", key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)")
-        ->type_name("FILE")
-        ->group("Ledger");
+    group.optional("--key-file", key_file, "Its signing key (NOISEFLOOR_LEDGER_KEY, or PLACE.key)", "FILE");
   }
   if (with_witnesses) {
-    command
-        .add_option("--witness", witnesses,
-                    writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated")
-        ->type_name("FILE")
-        ->group("Ledger");
+    group.repeatable("--witness", witnesses,
+                     writes ? "Check this witness first, and move it on" : "Compare with this witness; may be repeated",
+                     "FILE");
   }
 }
 
@@ -120,6 +115,12 @@ Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const 
   NF_TRY(const Outlook there, outlook(opened.ledger.get()));
   if (there.makes_budget && !create) return refusal("such budget");
   return opened;
+}
+
+Result<Outlook> outlook_at(const LedgerAccess& access, const AskOutlook& outlook) {
+  if (!ledger_is_there(access)) return outlook(nullptr);
+  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(access));
+  return outlook(ledger.get());
 }
 
 }  // namespace noisefloor::cli

@@ -46,5 +46,7 @@ struct OpenedLedger {
 using AskOutlook = std::function<Result<Outlook>(Ledger*)>;
 [[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const BudgetTerms& if_new,
                                                const std::string& file, const AskOutlook& outlook);
+// The outlook on the ledger, which is only read, or on none if there is none.
+[[nodiscard]] Result<Outlook> outlook_at(const LedgerAccess& access, const AskOutlook& outlook);
 
 }  // namespace noisefloor::cli

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,14 +34,15 @@ struct NumberOptions {
 };
 
 void declare_number(CLI::App& command, NumberOptions& o) {
-  need_text(command, "--value", o.value, "The true answer: private, and not shown again", "X");
-  need_text(command, "--sensitivity", o.sensitivity, "How far one unit can move the answer", "S");
+  const OptionGroup options(command);
+  options.required("--value", o.value, "The true answer: private, and not shown again", "X");
+  options.required("--sensitivity", o.sensitivity, "How far one unit can move the answer", "S");
 }
 
 void declare_gaussian(CLI::App& command, NumberOptions& o) {
   declare_number(command, o);
-  add_default(command, "--calibration", o.calibration,
-              "analytic, classical (epsilon below 1), classical-beyond-its-proof", "C");
+  OptionGroup(command).with_default("--calibration", o.calibration,
+                                    "analytic, classical (epsilon below 1), classical-beyond-its-proof", "C");
 }
 
 Result<Sensitivity> parse_sensitivity(const PrivacyOptions& privacy, const std::string& text) {
@@ -103,19 +102,20 @@ struct DataOptions {
 };
 
 void declare_data(CLI::App& command, DataOptions& o) {
-  add_text(command, "--dataset", o.dataset, "Description of the dataset, whose budget pays (docs/formats/dataset.md)",
-           "FILE", "Dataset");
-  add_text(command, "--column", o.column, "Its column, with the bounds that the description states", "NAME", "Dataset");
-  command.add_flag("--create", o.create, "Add the dataset, its budget and the ledger where they are missing")
-      ->group("Dataset");
-  add_text(command, "--input", o.input, "Instead: a file with one number a line; - is standard input", "FILE");
-  add_text(command, "--lower", o.lower, "Public lower bound of a value; with --input", "X");
-  add_text(command, "--upper", o.upper, "Public upper bound of a value; with --input", "X");
+  const OptionGroup dataset(command, "Dataset");
+  dataset.optional("--dataset", o.dataset, "Description of the dataset, whose budget pays (docs/formats/dataset.md)",
+                   "FILE");
+  dataset.optional("--column", o.column, "Its column, with the bounds that the description states", "NAME");
+  dataset.flag("--create", o.create, "Add the dataset, its budget and the ledger where they are missing");
+  const OptionGroup options(command);
+  options.optional("--input", o.input, "Instead: a file with one number a line; - is standard input", "FILE");
+  options.optional("--lower", o.lower, "Public lower bound of a value; with --input", "X");
+  options.optional("--upper", o.upper, "Public upper bound of a value; with --input", "X");
 }
 
 void declare_quantile(CLI::App& command, DataOptions& o) {
   declare_data(command, o);
-  add_default(command, "--level", o.level, "0 is the minimum, 0.5 the median, 1 the maximum", "Q");
+  OptionGroup(command).with_default("--level", o.level, "0 is the minimum, 0.5 the median, 1 the maximum", "Q");
 }
 
 // What the description says cannot be said again, so that the two cannot disagree.
@@ -155,11 +155,7 @@ Result<Summary> answer_from_dataset(const DataOptions& o, ColumnStatistic statis
   const DatasetAsker asker{charging.key, NOISEFLOOR_VERSION, o.create ? NewDatasets::kAdd : NewDatasets::kRefuse};
   const auto outlook = [&](Ledger* ledger) { return outlook_about(rows.description, question, asker, ledger); };
   if (charging.dry_run) {
-    std::unique_ptr<Ledger> ledger;
-    if (ledger_is_there(charging)) {
-      NF_TRY(ledger, open_to_read(charging));
-    }
-    NF_TRY(const Outlook found, outlook(ledger.get()));
+    NF_TRY(const Outlook found, outlook_at(charging, outlook));
     return outlook_summary(question, request_about(rows.description, asker), found);
   }
   NF_TRY(const OpenedLedger opened, open_to_pay(charging, o.create, terms_of(rows.description), o.dataset, outlook));
@@ -215,11 +211,12 @@ struct ChoiceOptions {
 };
 
 void declare_selection(CLI::App& command, ChoiceOptions& o) {
-  need_text(command, "--scores", o.scores, "Candidates with their private scores: a=12,b=7", "LIST");
-  need_text(command, "--sensitivity", o.sensitivity, "How far one unit can move any one score", "S");
-  add_default(command, "--top", o.top, "How many to choose; epsilon is divided among them", "K");
-  command.add_flag("--monotonic", o.monotonic,
-                   "A unit moves all scores in one direction (counts under add-remove): half the noise");
+  const OptionGroup options(command);
+  options.required("--scores", o.scores, "Candidates with their private scores: a=12,b=7", "LIST");
+  options.required("--sensitivity", o.sensitivity, "How far one unit can move any one score", "S");
+  options.with_default("--top", o.top, "How many to choose; epsilon is divided among them", "K");
+  options.flag("--monotonic", o.monotonic,
+               "A unit moves all scores in one direction (counts under add-remove): half the noise");
 }
 
 Result<Question> ask_selection(SelectionRule rule, const ChoiceOptions& o) {
@@ -232,11 +229,12 @@ Result<Question> ask_selection(SelectionRule rule, const ChoiceOptions& o) {
 }
 
 void declare_threshold(CLI::App& command, ChoiceOptions& o) {
-  need_text(command, "--values", o.scores, "Private answers, in the order they are asked: 3,8,12", "LIST");
-  need_text(command, "--threshold", o.threshold, "What the answers are compared with", "X");
-  need_text(command, "--sensitivity", o.sensitivity, "How far one unit can move any one answer", "S");
-  add_default(command, "--max-above", o.max_above, "Replies \"above\" after which it stops", "C");
-  command.add_flag("--monotonic", o.monotonic, "A unit moves all answers in one direction: half the noise");
+  const OptionGroup options(command);
+  options.required("--values", o.scores, "Private answers, in the order they are asked: 3,8,12", "LIST");
+  options.required("--threshold", o.threshold, "What the answers are compared with", "X");
+  options.required("--sensitivity", o.sensitivity, "How far one unit can move any one answer", "S");
+  options.with_default("--max-above", o.max_above, "Replies \"above\" after which it stops", "C");
+  options.flag("--monotonic", o.monotonic, "A unit moves all answers in one direction: half the noise");
 }
 
 Result<Question> ask_threshold(const ChoiceOptions& o) {
@@ -256,8 +254,9 @@ struct ResponseOptions {
 
 void declare_response(CLI::App& command, ResponseOptions& o) {
   o.privacy.unit = "person";
-  need_text(command, "--value", o.value, "The true category, from 0: private, and not shown again", "N");
-  add_default(command, "--categories", o.categories, "Number of categories", "K");
+  const OptionGroup options(command);
+  options.required("--value", o.value, "The true category, from 0: private, and not shown again", "N");
+  options.with_default("--categories", o.categories, "Number of categories", "K");
 }
 
 Result<Question> ask_response(const ResponseOptions& o) {
@@ -281,8 +280,9 @@ struct CountsOptions {
 };
 
 void declare_histogram(CLI::App& command, CountsOptions& o) {
-  need_text(command, "--counts", o.counts, "Private counts of all bins, empty ones too: low=12,high=7", "LIST");
-  add_default(command, "--bins-per-row", o.bins_per_row, "Bins that one row falls into at most", "K");
+  const OptionGroup options(command);
+  options.required("--counts", o.counts, "Private counts of all bins, empty ones too: low=12,high=7", "LIST");
+  options.with_default("--bins-per-row", o.bins_per_row, "Bins that one row falls into at most", "K");
 }
 
 Result<Question> ask_histogram(const CountsOptions& o) {
@@ -297,9 +297,10 @@ Result<Question> ask_histogram(const CountsOptions& o) {
 
 void declare_partitions(CLI::App& command, CountsOptions& o) {
   o.privacy.unit = "person";
-  need_text(command, "--counts", o.counts, "Groups with the private number of units in each: a=120,b=2", "LIST");
-  add_default(command, "--max-partitions", o.max_partitions, "Groups that one unit is in at most", "K");
-  add_default(command, "--rule", o.rule, "truncated-geometric, laplace or gaussian", "R");
+  const OptionGroup options(command);
+  options.required("--counts", o.counts, "Groups with the private number of units in each: a=120,b=2", "LIST");
+  options.with_default("--max-partitions", o.max_partitions, "Groups that one unit is in at most", "K");
+  options.with_default("--rule", o.rule, "truncated-geometric, laplace or gaussian", "R");
 }
 
 Result<Question> ask_partitions(const CountsOptions& o) {
@@ -313,8 +314,9 @@ Result<Question> ask_partitions(const CountsOptions& o) {
 }
 
 void declare_tree(CLI::App& command, CountsOptions& o) {
-  need_text(command, "--values", o.counts, "Private count of each step, in order: 3,0,5", "LIST");
-  add_text(command, "--steps", o.steps, "Planned length of the stream (default: as many as there are values)", "N");
+  const OptionGroup options(command);
+  options.required("--values", o.counts, "Private count of each step, in order: 3,0,5", "LIST");
+  options.optional("--steps", o.steps, "Planned length of the stream (default: as many as there are values)", "N");
 }
 
 Result<Question> ask_tree(const CountsOptions& o) {
@@ -368,9 +370,7 @@ struct Adder {
 }  // namespace
 
 void add_mechanism_command(CLI::App& app, Action& action) {
-  CLI::App* m = app.add_subcommand("mechanism", "Answer one question privately: noise, interval and event");
-  m->require_subcommand(1);
-  Adder to{*m, action};
+  Adder to{add_command_group(app, "mechanism", "Answer one question privately: noise, interval and event"), action};
 
   to.add("laplace", "Laplace noise on a number (pure DP)", Wants::kEpsilon, "--value 342 --sensitivity 1 --epsilon 0.5",
          declare_number, ask_laplace);

@@ -1,7 +1,5 @@
 #include "noisefloor/cli/commands.h"
 
-#include <CLI/CLI.hpp>
-
 #include <string>
 #include <utility>
 
@@ -30,9 +28,10 @@ struct PredictOptions : ModelOptions {
 };
 
 void declare_model(CLI::App& command, ModelOptions& o) {
-  command.add_option("FILE", o.file, "The training as TOML")->required();
-  command.add_option("--model", o.model, "Its model (NAME/model.safetensors)")->type_name("FILE");
-  command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
+  const OptionGroup options(command);
+  options.required("FILE", o.file, "The training as TOML");
+  options.optional("--model", o.model, "Its model (NAME/model.safetensors)", "FILE");
+  options.optional("--threads", o.threads, "Threads (all cores)", "N");
 }
 
 Result<Summary> run_evaluate(const ModelOptions& o) {
@@ -70,15 +69,12 @@ void add_evaluate_command(CLI::App& app, Action& action) {
 void add_predict_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, PredictOptions& o) {
     declare_model(command, o);
-    const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-      return command.add_option(name, value, text)->type_name(type);
-    };
-    add("--input", o.input, "Examples to predict for, in the format of its [data]; labels may be missing", "FILE")
-        ->required();
-    add("--output", o.output, "Where the predictions go, as CSV; - is standard output", "FILE")
-        ->required()
-        ->group("Output");
-    add("--id", o.id, "A column of a CSV file that is carried through, to tell examples by", "COLUMN");
+    const OptionGroup options(command);
+    options.required("--input", o.input, "Examples to predict for, in the format of its [data]; labels may be missing",
+                     "FILE");
+    OptionGroup(command, "Output")
+        .required("--output", o.output, "Where the predictions go, as CSV; - is standard output", "FILE");
+    options.optional("--id", o.id, "A column of a CSV file that is carried through, to tell examples by", "COLUMN");
   };
   add_command<PredictOptions>(app, action, "predict", "What a trained model says of examples",
                               "examples/training/streamrec.toml --input new.csv --output predictions.csv", declare,

@@ -10,68 +10,82 @@
 
 namespace noisefloor::cli {
 
+namespace {
+
+// Puts an option that was declared below its heading, and names its type.
+CLI::Option* placed(CLI::Option* option, const char* heading, const char* type) {
+  if (type != nullptr) option->type_name(type);
+  return heading == nullptr ? option : option->group(heading);
+}
+
+}  // namespace
+
+CLI::App& add_command_group(CLI::App& parent, const char* name, const char* description, const char* footer) {
+  CLI::App& group = *parent.add_subcommand(name, description)->require_subcommand(1);
+  if (footer != nullptr) group.footer(footer);
+  return group;
+}
+
 CLI::App& begin_command(CLI::App& parent, const std::string& name, const char* description) {
   return *parent.add_subcommand(name, description);
 }
 
 void end_command(const CLI::App& parent, CLI::App& command, Action& action, const char* example,
                  std::function<Result<Summary>()> run) {
-  command.add_flag("--json", action.json, "Print one JSON object")->group("Output");
+  OptionGroup(command, "Output").flag("--json", action.json, "Print one JSON object");
   const std::string path = parent.get_parent() == nullptr ? "" : parent.get_name() + " ";
-  command.footer("Example:\n  noisefloor " + path + command.get_name() + " " + example);
+  if (example != nullptr) command.footer("Example:\n  noisefloor " + path + command.get_name() + " " + example);
   command.callback([&action, run = std::move(run)] { action.run = run; });
 }
 
-namespace {
+void set_footer(CLI::App& command, const char* footer) { command.footer(footer); }
 
-CLI::Option* text_option(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-                         const char* group) {
-  CLI::Option* option = command.add_option(name, text, help)->type_name(type);
-  if (group != nullptr) option->group(group);
-  return option;
+void OptionGroup::optional(const char* name, std::string& value, const char* help, const char* type) const {
+  (void)placed(command_.add_option(name, value, help), heading_, type);
 }
 
-}  // namespace
-
-void add_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-              const char* group) {
-  (void)text_option(command, name, text, help, type, group);
+void OptionGroup::required(const char* name, std::string& value, const char* help, const char* type) const {
+  placed(command_.add_option(name, value, help), heading_, type)->required();
 }
 
-void need_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-               const char* group) {
-  text_option(command, name, text, help, type, group)->required();
+void OptionGroup::with_default(const char* name, std::string& value, const char* help, const char* type) const {
+  placed(command_.add_option(name, value, help), heading_, type)->capture_default_str();
 }
 
-void add_default(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-                 const char* group) {
-  text_option(command, name, text, help, type, group)->capture_default_str();
+void OptionGroup::repeatable(const char* name, std::vector<std::string>& values, const char* help,
+                             const char* type) const {
+  (void)placed(command_.add_option(name, values, help), heading_, type);
+}
+
+void OptionGroup::flag(const char* name, bool& value, const char* help) const {
+  (void)placed(command_.add_flag(name, value, help), heading_, nullptr);
 }
 
 void add_adjacency_option(CLI::App& command, std::string& adjacency) {
-  add_default(command, "--adjacency", adjacency, "Neighbours differ by: add-remove or replace-one", "A", "Privacy");
+  OptionGroup(command, "Privacy")
+      .with_default("--adjacency", adjacency, "Neighbours differ by: add-remove or replace-one", "A");
 }
 
 void add_unit_option(CLI::App& command, std::string& unit) {
-  add_default(command, "--unit", unit, "Whose data is protected: row or person", "U", "Privacy");
+  OptionGroup(command, "Privacy").with_default("--unit", unit, "Whose data is protected: row or person", "U");
 }
 
 void PrivacyOptions::add_to(CLI::App& command, Wants wants, Neighbouring neighbouring) {
-  need_text(command, "--epsilon", epsilon, "Privacy parameter, above 0", "E", "Privacy");
+  const OptionGroup privacy(command, "Privacy");
+  const OptionGroup result(command, "Output");
+  privacy.required("--epsilon", epsilon, "Privacy parameter, above 0", "E");
   if (wants == Wants::kEpsilonDelta) {
-    need_text(command, "--delta", delta, "Failure probability, above 0 and below 1", "D", "Privacy");
+    privacy.required("--delta", delta, "Failure probability, above 0 and below 1", "D");
   } else if (wants == Wants::kEpsilonOptionalDelta) {
-    add_text(command, "--delta", delta, "0 for Laplace noise (pure DP), above 0 for Gaussian", "D", "Privacy");
+    privacy.optional("--delta", delta, "0 for Laplace noise (pure DP), above 0 for Gaussian", "D");
   }
   add_unit_option(command, unit);
   if (neighbouring == Neighbouring::kAny) {
     add_adjacency_option(command, adjacency);
-    add_default(command, "--rows-per-unit", rows_per_unit, "Rows that one person contributes at most", "N", "Privacy");
+    privacy.with_default("--rows-per-unit", rows_per_unit, "Rows that one person contributes at most", "N");
   }
-  add_default(command, "--confidence", confidence, "Probability that the interval covers the true answer", "P",
-              "Output");
-  add_text(command, "--replay-seed", replay_seed, "Repeatable noise for tests and talks: NOT PRIVATE", "SEED",
-           "Output");
+  result.with_default("--confidence", confidence, "Probability that the interval covers the true answer", "P");
+  result.optional("--replay-seed", replay_seed, "Repeatable noise for tests and talks: NOT PRIVATE", "SEED");
   charging.add_to(command);
 }
 

@@ -26,12 +26,17 @@ struct Action {
   bool json = false;
 };
 
-// The two ends of add_command, which need CLI11.
+// Adds a command that only holds others. Without a footer of its own, it has that of `parent`.
+[[nodiscard]] CLI::App& add_command_group(CLI::App& parent, const char* name, const char* description,
+                                          const char* footer = nullptr);
+
+// The two ends of add_command, which need CLI11. The footer shows the example, unless that is null.
 [[nodiscard]] CLI::App& begin_command(CLI::App& parent, const std::string& name, const char* description);
 void end_command(const CLI::App& parent, CLI::App& command, Action& action, const char* example,
                  std::function<Result<Summary>()> run);
 
-// Adds the command NAME below `parent`: `declare` binds its options, and `run` gets them once they are parsed.
+// Adds the command NAME below `parent`: `declare` binds its options, and `run` gets them once they are parsed. Where
+// there is no example, `declare` sets the footer.
 template <class Options, class Declare, class Run>
 void add_command(CLI::App& parent, Action& action, const std::string& name, const char* description,
                  const char* example, const Declare& declare, Run run) {
@@ -41,13 +46,28 @@ void add_command(CLI::App& parent, Action& action, const std::string& name, cons
   end_command(parent, command, action, example, [options, run = std::move(run)] { return run(*options); });
 }
 
-// An option that takes text: one that may be left out, one that must be given, and one whose default help shows.
-void add_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-              const char* group = nullptr);
-void need_text(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-               const char* group = nullptr);
-void add_default(CLI::App& command, const char* name, std::string& text, const char* help, const char* type,
-                 const char* group = nullptr);
+void set_footer(CLI::App& command, const char* footer);
+
+// Declares options of a command below one heading of its help; without a heading, below the usual one. In the help,
+// `type` stands for the value; without a type that is TEXT.
+class OptionGroup {
+ public:
+  explicit OptionGroup(CLI::App& command, const char* heading = nullptr) : command_(command), heading_(heading) {}
+
+  // An option that may be left out, and one that must be given.
+  void optional(const char* name, std::string& value, const char* help, const char* type = nullptr) const;
+  void required(const char* name, std::string& value, const char* help, const char* type = nullptr) const;
+  // An option that may be left out, and whose default the help shows.
+  void with_default(const char* name, std::string& value, const char* help, const char* type = nullptr) const;
+  // An option that may be given several times.
+  void repeatable(const char* name, std::vector<std::string>& values, const char* help,
+                  const char* type = nullptr) const;
+  void flag(const char* name, bool& value, const char* help) const;
+
+ private:
+  CLI::App& command_;
+  const char* heading_;
+};
 
 void add_adjacency_option(CLI::App& command, std::string& adjacency);
 void add_unit_option(CLI::App& command, std::string& unit);

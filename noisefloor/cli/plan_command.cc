@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -193,38 +192,35 @@ Result<Summary> run_plan(PlanOptions o) {
   return plan_training(o.training);
 }
 
-void declare(CLI::App& command, PlanOptions& o) {
+void declare_plan(CLI::App& command, PlanOptions& o) {
   PlanNumbers& n = o.numbers;
   PlanTrainingOptions& t = o.training;
-  const char* group = "Numbers";
-  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-    command.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  const auto add_flag = [&](const char* name, bool& value, const char* text) {
-    command.add_flag(name, value, text)->group(group);
-  };
-  command.add_option("FILE", t.file, "A training with a [plan] (docs/formats/training.md); or numbers alone");
-  add("--rows", n.rows, "Rows of the data, N", "N");
-  add("--epochs", n.epochs, "Gradients in all, in epochs: K = epochs times rows", "K");
-  add("--epsilon", n.epsilon, "The epsilon to keep", "E");
-  add("--delta", n.delta, "At this delta (1/rows)", "D");
-  add("--noise-multiplier", n.noise_multiplier, "This noise; in the place of --epsilon, which then follows from it",
-      "S");
-  add("--batch-size", n.batch_size, "This batch: the least noise for it", "B");
-  add("--rounds", n.rounds, "So many rounds: the least noise for them", "T");
-  add("--sizes", n.sizes, "Batches one after the other, as SIZExROUNDS,…; in the place of --epochs", "LIST");
-  add("--growth", n.growth, "Batches grow with this power of the round", "P");
-  add("--sampler", n.sampler, "poisson, which the theorems assume, or fixed-size, at twice the sensitivity", "NAME");
-  add_flag("--paper", n.paper, "As printed in the paper: one update of gamma, for comparison only");
-  add_flag("--explain", n.explain, "Show the paper's theorems, condition by condition");
-  add("--curve", n.curve, "Write noise by batch size to PREFIX.csv and PREFIX.svg", "PREFIX");
-  group = "Training file";
-  add_flag("--reserve", t.reserve, "Set the plan's cost aside in the ledger");
-  add("--after", t.after, "Plan the next phase, after the one trained into this folder", "DIR");
-  add("--output", t.output, "Folder for the plan and the utility graph (NAME-plan)", "DIR");
-  add("--threads", t.threads, "Threads (all cores)", "N");
-  add_flag("--quiet", t.quiet, "No progress");
-  add_flag("--dry-run", t.dry_run, kDryRunHelp);
+  OptionGroup(command).optional("FILE", t.file,
+                                "A training with a [plan] (docs/formats/training.md); or numbers alone");
+  const OptionGroup numbers(command, "Numbers");
+  numbers.optional("--rows", n.rows, "Rows of the data, N", "N");
+  numbers.optional("--epochs", n.epochs, "Gradients in all, in epochs: K = epochs times rows", "K");
+  numbers.optional("--epsilon", n.epsilon, "The epsilon to keep", "E");
+  numbers.optional("--delta", n.delta, "At this delta (1/rows)", "D");
+  numbers.optional("--noise-multiplier", n.noise_multiplier,
+                   "This noise; in the place of --epsilon, which then follows from it", "S");
+  numbers.optional("--batch-size", n.batch_size, "This batch: the least noise for it", "B");
+  numbers.optional("--rounds", n.rounds, "So many rounds: the least noise for them", "T");
+  numbers.optional("--sizes", n.sizes, "Batches one after the other, as SIZExROUNDS,…; in the place of --epochs",
+                   "LIST");
+  numbers.optional("--growth", n.growth, "Batches grow with this power of the round", "P");
+  numbers.optional("--sampler", n.sampler,
+                   "poisson, which the theorems assume, or fixed-size, at twice the sensitivity", "NAME");
+  numbers.flag("--paper", n.paper, "As printed in the paper: one update of gamma, for comparison only");
+  numbers.flag("--explain", n.explain, "Show the paper's theorems, condition by condition");
+  numbers.optional("--curve", n.curve, "Write noise by batch size to PREFIX.csv and PREFIX.svg", "PREFIX");
+  const OptionGroup training(command, "Training file");
+  training.flag("--reserve", t.reserve, "Set the plan's cost aside in the ledger");
+  training.optional("--after", t.after, "Plan the next phase, after the one trained into this folder", "DIR");
+  training.optional("--output", t.output, "Folder for the plan and the utility graph (NAME-plan)", "DIR");
+  training.optional("--threads", t.threads, "Threads (all cores)", "N");
+  training.flag("--quiet", t.quiet, "No progress");
+  training.flag("--dry-run", t.dry_run, kDryRunHelp);
   t.creating.add_to(command);
   t.add_to(command, true, true);
 }
@@ -234,8 +230,8 @@ void declare(CLI::App& command, PlanOptions& o) {
 void add_plan_command(CLI::App& app, Action& action) {
   add_command<PlanOptions>(
       app, action, "plan", "Choose noise, batch and rounds before anything is spent",
-      "--rows 60000 --epochs 6 --epsilon 0.15\n  noisefloor plan examples/training/fashion-plan.toml --create", declare,
-      run_plan);
+      "--rows 60000 --epochs 6 --epsilon 0.15\n  noisefloor plan examples/training/fashion-plan.toml --create",
+      declare_plan, run_plan);
 }
 
 }  // namespace noisefloor::cli

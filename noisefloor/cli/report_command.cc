@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -96,10 +95,10 @@ std::string shell_word(const std::string& text) {
 
 void add_report_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, ReportOptions& o) {
-    const char* paths = "The folder of a training or a sweep, a model (safetensors) or a certificate (JSON)";
-    command.add_option("PATH", o.path, paths)->required();
-    auto* output = command.add_option("--output", o.output, "The file to write (report.html in that folder)");
-    output->type_name("FILE")->group("Output");
+    OptionGroup(command).required("PATH", o.path,
+                                  "The folder of a training or a sweep, a model (safetensors) or a certificate (JSON)");
+    OptionGroup(command, "Output")
+        .optional("--output", o.output, "The file to write (report.html in that folder)", "FILE");
     o.add_to(command, false, false);
   };
   add_command<ReportOptions>(app, action, "report", "Verify a run and write its report, one HTML file",

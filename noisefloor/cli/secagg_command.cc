@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "noisefloor/base/text.h"
@@ -59,11 +58,11 @@ Result<Summary> run_parameters(const ParameterOptions& o) {
   return summary_of(round);
 }
 
-struct DemoOptions {
+struct SecaggDemoOptions {
   std::string seed = "7";
 };
 
-Result<Summary> run_demo(const DemoOptions& o) {
+Result<Summary> run_secagg_demo(const SecaggDemoOptions& o) {
   NF_TRY(const std::uint64_t seed, parse_count("--seed", o.seed));
   NF_TRY(ReplayRandom stream, ReplayRandom::create(seed));
   NF_TRY(const secagg::Demonstration made, secagg::demonstrate(stream));
@@ -73,29 +72,24 @@ Result<Summary> run_demo(const DemoOptions& o) {
 }  // namespace
 
 void add_secagg_command(CLI::App& app, Action& action) {
-  CLI::App* group = app.add_subcommand("secagg", "Secure sums: the server sees only the sum");
-  group->require_subcommand(1);
-  const auto declare_demo = [](CLI::App& command, DemoOptions& o) {
-    const char* const seed = "Of the keys and updates, which are made up";
-    command.add_option("--seed", o.seed, seed)->type_name("N")->capture_default_str();
+  CLI::App& group = add_command_group(app, "secagg", "Secure sums: the server sees only the sum");
+  const auto declare_demo = [](CLI::App& command, SecaggDemoOptions& o) {
+    OptionGroup(command).with_default("--seed", o.seed, "Of the keys and updates, which are made up", "N");
   };
-  add_command<DemoOptions>(*group, action, "demo", "Five clients: a masked message, the sum, a dropout, an abort", "",
-                           declare_demo, run_demo);
+  add_command<SecaggDemoOptions>(group, action, "demo", "Five clients: a masked message, the sum, a dropout, an abort",
+                                 "", declare_demo, run_secagg_demo);
   const auto declare_parameters = [](CLI::App& command, ParameterOptions& o) {
-    command.add_option("--clients", o.clients, "How many clients take part")->type_name("N")->required();
-    const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-      command.add_option(name, value, text)->type_name(type)->capture_default_str();
-    };
-    add("--corrupt", o.corrupt, "Share of them that works with the server", "SHARE");
-    add("--drop", o.drop, "Share of them that drops out", "SHARE");
-    command.add_flag("--malicious", o.malicious, "The server may tell different clients different things");
-    add("--dimension", o.dimension, "Numbers in each vector", "D");
-    add("--bits", o.bits, "Of the modulus", "B");
-    add("--security", o.security, "Someone is seen with probability 2^-BITS at most", "BITS");
-    add("--correctness", o.correctness, "There is no sum with probability 2^-BITS at most", "BITS");
+    const OptionGroup options(command);
+    options.required("--clients", o.clients, "How many clients take part", "N");
+    options.with_default("--corrupt", o.corrupt, "Share of them that works with the server", "SHARE");
+    options.with_default("--drop", o.drop, "Share of them that drops out", "SHARE");
+    options.flag("--malicious", o.malicious, "The server may tell different clients different things");
+    options.with_default("--dimension", o.dimension, "Numbers in each vector", "D");
+    options.with_default("--bits", o.bits, "Of the modulus", "B");
+    options.with_default("--security", o.security, "Someone is seen with probability 2^-BITS at most", "BITS");
+    options.with_default("--correctness", o.correctness, "There is no sum with probability 2^-BITS at most", "BITS");
   };
-  add_command<ParameterOptions>(*group, action, "parameters",
-                                "Degree, threshold, failure probabilities, bytes and time",
+  add_command<ParameterOptions>(group, action, "parameters", "Degree, threshold, failure probabilities, bytes and time",
                                 "--clients 1000 --corrupt 0.1 --drop 0.2", declare_parameters, run_parameters);
 }
 

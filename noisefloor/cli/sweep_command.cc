@@ -1,6 +1,5 @@
 #include "noisefloor/cli/commands.h"
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,19 +93,19 @@ Result<Summary> run_sweep(const SweepOptions& o) {
 
 void add_sweep_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, SweepOptions& o) {
-    command.add_option("FILE", o.file, "The training as TOML (docs/formats/training.md)")->required();
-    const auto add = [&](const char* name, std::string& value, const char* text, const char* type, const char* group) {
-      return command.add_option(name, value, text)->type_name(type)->group(group);
-    };
-    add("--epsilons", o.epsilons, "Trained at each of these; inf is without privacy", "E,E,...", "Privacy")->required();
-    add("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N", "Privacy");
-    add("--output", o.output, "Folder for models, table and picture (NAME-sweep)", "DIR", "Output");
-    command.add_flag("--quiet", o.quiet, "No progress")->group("Output");
-    command.add_flag("--dry-run", o.dry_run, kDryRunHelp);
+    const OptionGroup options(command);
+    const OptionGroup privacy(command, "Privacy");
+    const OptionGroup output(command, "Output");
+    options.required("FILE", o.file, "The training as TOML (docs/formats/training.md)");
+    privacy.required("--epsilons", o.epsilons, "Trained at each of these; inf is without privacy", "E,E,...");
+    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N");
+    output.optional("--output", o.output, "Folder for models, table and picture (NAME-sweep)", "DIR");
+    output.flag("--quiet", o.quiet, "No progress");
+    options.flag("--dry-run", o.dry_run, kDryRunHelp);
     o.creating.add_to(command);
-    command.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
-    add("--key", o.key, "Of these spends in the ledger (NAME-sweep)", "KEY", "Ledger");
-    command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
+    output.flag("--no-report", o.no_report, "Write no report.html");
+    OptionGroup(command, "Ledger").optional("--key", o.key, "Of these spends in the ledger (NAME-sweep)", "KEY");
+    options.optional("--threads", o.threads, "Threads (all cores)", "N");
     o.add_to(command, true, true);
   };
   add_command<SweepOptions>(app, action, "sweep", "What privacy costs: train at several epsilons and compare",

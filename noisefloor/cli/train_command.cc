@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
@@ -175,26 +174,27 @@ Result<Summary> run_train(const TrainOptions& o) {
 
 void add_train_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, TrainOptions& o) {
-    command.add_option("FILE", o.file, "The training as TOML (docs/formats/training.md)")->required();
-    const auto add = [&](const char* name, std::string& value, const char* text, const char* type, const char* group) {
-      return command.add_option(name, value, text)->type_name(type)->group(group);
-    };
-    add("--output", o.output, "Folder for model, certificate and metrics (its name)", "DIR", "Output");
-    command.add_flag("--quiet", o.quiet, "No progress")->group("Output");
-    command.add_flag("--dry-run", o.dry_run, kDryRunHelp);
+    const OptionGroup options(command);
+    const OptionGroup output(command, "Output");
+    const OptionGroup privacy(command, "Privacy");
+    const OptionGroup checkpoints(command, "Checkpoints");
+    options.required("FILE", o.file, "The training as TOML (docs/formats/training.md)");
+    output.optional("--output", o.output, "Folder for model, certificate and metrics (its name)", "DIR");
+    output.flag("--quiet", o.quiet, "No progress");
+    options.flag("--dry-run", o.dry_run, kDryRunHelp);
     o.creating.add_to(command);
-    command.add_flag("--no-report", o.no_report, "Write no report.html")->group("Output");
-    add("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says", "E", "Privacy");
-    add("--delta", o.delta, "At this delta, at most the budget's (the file's)", "D", "Privacy");
-    add("--noise-multiplier", o.noise_multiplier, "This noise, whatever the file says", "Z", "Privacy");
-    add("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N", "Privacy");
-    add("--plan", o.plan, "Do what this plan says, and nothing else (noisefloor plan FILE)", "PLAN", "Privacy");
-    add("--key", o.key, "Of this spend in the ledger; one key trains once (its name)", "KEY", "Ledger");
-    add("--resume", o.resume, "Go on from this checkpoint; the steps that are left are charged again", "FILE",
-        "Checkpoints");
-    add("--checkpoint-every", o.checkpoint_every, "Seconds between checkpoints; 0 for none", "S", "Checkpoints")
-        ->capture_default_str();
-    command.add_option("--threads", o.threads, "Threads (all cores)")->type_name("N");
+    output.flag("--no-report", o.no_report, "Write no report.html");
+    privacy.optional("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says", "E");
+    privacy.optional("--delta", o.delta, "At this delta, at most the budget's (the file's)", "D");
+    privacy.optional("--noise-multiplier", o.noise_multiplier, "This noise, whatever the file says", "Z");
+    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N");
+    privacy.optional("--plan", o.plan, "Do what this plan says, and nothing else (noisefloor plan FILE)", "PLAN");
+    OptionGroup(command, "Ledger")
+        .optional("--key", o.key, "Of this spend in the ledger; one key trains once (its name)", "KEY");
+    checkpoints.optional("--resume", o.resume, "Go on from this checkpoint; the steps that are left are charged again",
+                         "FILE");
+    checkpoints.with_default("--checkpoint-every", o.checkpoint_every, "Seconds between checkpoints; 0 for none", "S");
+    options.optional("--threads", o.threads, "Threads (all cores)", "N");
     o.workers.add_to(command);
     o.add_to(command, true, true);
   };

@@ -1,23 +1,20 @@
 #include "noisefloor/cli/training_numbers.h"
 
-#include <CLI/CLI.hpp>
-
 #include "noisefloor/base/quantity_text.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/options.h"
 
 namespace noisefloor::cli {
-void TrainingNumbers::add_to(CLI::App& command, const char* group) {
-  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-    return command.add_option(name, value, text)->type_name(type)->group(group);
-  };
-  add("--sample-rate", sample_rate, "Probability that a record joins a batch", "Q");
-  add("--batch-size", batch_size, "Instead of a rate: (expected) records in a batch", "B");
-  add("--rows", rows, "Instead of a rate: records in the data set", "N");
-  add("--steps", steps, "Number of batches", "T");
-  add("--epochs", epochs, "Instead of steps: passes over the data", "K");
-  add("--sampling", sampling,
-      "poisson, or fixed-size: uniform subsets, under replace-one, whose event has half the multiplier", "HOW")
-      ->capture_default_str();
+
+void TrainingNumbers::add_to(const OptionGroup& group) {
+  group.optional("--sample-rate", sample_rate, "Probability that a record joins a batch", "Q");
+  group.optional("--batch-size", batch_size, "Instead of a rate: (expected) records in a batch", "B");
+  group.optional("--rows", rows, "Instead of a rate: records in the data set", "N");
+  group.optional("--steps", steps, "Number of batches", "T");
+  group.optional("--epochs", epochs, "Instead of steps: passes over the data", "K");
+  group.with_default("--sampling", sampling,
+                     "poisson, or fixed-size: uniform subsets, under replace-one, whose event has half the multiplier",
+                     "HOW");
 }
 
 Result<StatedTraining> TrainingNumbers::read() const {

@@ -6,11 +6,9 @@
 #include "noisefloor/accounting/accounting_question.h"
 #include "noisefloor/base/result.h"
 
-namespace CLI {
-class App;
-}
-
 namespace noisefloor::cli {
+
+class OptionGroup;
 
 struct TrainingNumbers {
   std::string sample_rate;
@@ -20,7 +18,7 @@ struct TrainingNumbers {
   std::string epochs;
   std::string sampling = "poisson";
 
-  void add_to(CLI::App& command, const char* group);
+  void add_to(const OptionGroup& group);
   [[nodiscard]] Result<StatedTraining> read() const;
 };
 

@@ -1,6 +1,5 @@
 #include "noisefloor/cli/commands.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,11 +13,11 @@
 namespace noisefloor::cli {
 namespace {
 
-struct VerifyOptions : LedgerAccess {
+struct VerifyPathOptions : LedgerAccess {
   std::string path;
 };
 
-Result<Summary> run_verify(const VerifyOptions& o) {
+Result<Summary> run_verify(const VerifyPathOptions& o) {
   NF_TRY(std::vector<Verdict> verdicts, verify_path(o.path));
   const std::string place = location_of(o);
   // A ledger that nobody named is asked if there is one at hand.
@@ -32,15 +31,15 @@ Result<Summary> run_verify(const VerifyOptions& o) {
 }  // namespace
 
 void add_verify_command(CLI::App& app, Action& action) {
-  const auto declare = [](CLI::App& command, VerifyOptions& o) {
-    command.add_option("PATH", o.path, "A model, an answer, a certificate, or the folder of a training or a sweep")
-        ->required();
+  const auto declare = [](CLI::App& command, VerifyPathOptions& o) {
+    OptionGroup(command).required("PATH", o.path,
+                                  "A model, an answer, a certificate, or the folder of a training or a sweep");
     o.add_to(command, false, false);
   };
-  add_command<VerifyOptions>(app, action, "verify", "Whether a model, an answer or a certificate is what it says",
-                             "fashion\n  noisefloor verify fashion/model.safetensors --ledger noisefloor.ledger\n"
-                             "  noisefloor verify streamrec-sweep",
-                             declare, run_verify);
+  add_command<VerifyPathOptions>(app, action, "verify", "Whether a model, an answer or a certificate is what it says",
+                                 "fashion\n  noisefloor verify fashion/model.safetensors --ledger noisefloor.ledger\n"
+                                 "  noisefloor verify streamrec-sweep",
+                                 declare, run_verify);
 }
 
 }  // namespace noisefloor::cli

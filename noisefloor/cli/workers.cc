@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/cli/options.h"
 #include "noisefloor/cli/torch_backend.h"
 
 namespace noisefloor::cli {
@@ -63,13 +63,12 @@ std::vector<std::string> arguments_of(std::size_t rank, const std::string& meeti
 }  // namespace
 
 void WorkerOptions::add_to(CLI::App& command) {
-  const auto add = [&](const char* name, std::string& value, const char* text, const char* type) {
-    command.add_option(name, value, text)->type_name(type)->group("Workers");
-  };
-  add("--workers", workers, "Processes that train together, each on its part of the rows (1)", "K");
-  add("--rendezvous", rendezvous, "Where workers on several machines meet: the first listens there", "HOST:PORT");
-  add("--rank", rank, "Which of them this is, from 0; only 0 spends and writes", "R");
-  add("--worker-timeout", worker_timeout, "How long to wait for the others (300)", "SECONDS");
+  const OptionGroup group(command, "Workers");
+  group.optional("--workers", workers, "Processes that train together, each on its part of the rows (1)", "K");
+  group.optional("--rendezvous", rendezvous, "Where workers on several machines meet: the first listens there",
+                 "HOST:PORT");
+  group.optional("--rank", rank, "Which of them this is, from 0; only 0 spends and writes", "R");
+  group.optional("--worker-timeout", worker_timeout, "How long to wait for the others (300)", "SECONDS");
 }
 
 Result<std::unique_ptr<Workers>> Workers::meet(const WorkerOptions& options) {
