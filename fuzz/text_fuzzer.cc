@@ -6,7 +6,7 @@
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/cli/options.h"
+#include "noisefloor/statistics/private_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace noisefloor;
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     NF_CHECK(std::isfinite(value.value()), "not finite");
   static_cast<void>(parse_integer("--x", text));
   static_cast<void>(parse_count("--x", text));
-  if (const auto list = cli::parse_named_numbers("--x", text); list.has_value()) {
+  if (const auto list = parse_named_numbers("--x", text); list.has_value()) {
     NF_CHECK(list.value().names.size() == list.value().numbers.size(), "a name for every number");
     for (double number : list.value().numbers) NF_CHECK(std::isfinite(number), "not finite");
   }

@@ -93,7 +93,7 @@ struct AdoptOptions : LedgerAccess {
 
 // --- Reading what was asked for --------------------------------------------------------------------------------------
 
-Result<std::vector<PlanItem>> read_plan(const std::string& path) {
+Result<std::vector<PlanItem>> read_plan_items(const std::string& path) {
   NF_TRY(const std::string text, read_text(path));
   Result<std::vector<PlanItem>> items = parse_plan_items(text);
   if (items.has_value()) return items;
@@ -121,7 +121,7 @@ Result<StatedTerms> stated_terms(const TermsOptions& o, const std::string& name)
   NF_TRY(const Delta delta, quantity<Delta>("--delta", o.delta));
   StatedTerms stated{.name = name, .epsilon = epsilon, .delta = delta};
   if (!o.plan.empty()) {
-    NF_TRY(stated.plan, read_plan(o.plan));
+    NF_TRY(stated.plan, read_plan_items(o.plan));
   } else if (!o.rule.empty()) {
     NF_TRY(stated.rule, parse_rule(o.rule));
     if (stated.rule == Rule::kPlanned) return invalid_argument("a planned budget needs its plan: give --plan FILE");
