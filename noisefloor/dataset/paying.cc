@@ -60,14 +60,15 @@ Result<bool> expect_room(Ledger& ledger, const BudgetTerms& if_new, std::span<co
 
 Result<std::string> find_payer(Ledger& ledger, DescribedRows rows, std::span<const ReserveRequest> uses,
                                NewDatasets unknown, std::optional<DatasetConflict>* conflict) {
-  NF_TRY(DatasetOutcome outcome, claim_dataset(ledger, rows.description, rows.folder));
+  NF_TRY(const RowSketch sketch, sketch_for(ledger, rows.description, rows.folder));
+  NF_TRY(DatasetOutcome outcome, claim_dataset(ledger, rows.description, sketch));
   const auto* refused = std::get_if<DatasetConflict>(&outcome);
   if (refused != nullptr && refused->kind == DatasetConflict::Kind::kUnknown) {
     if (rows.description.budget) {
       NF_TRY(const bool there, expect_room(ledger, terms_of(rows.description), uses, unknown));
       if (there) NF_TRY_VOID(take_terms(ledger, rows.description));
     }
-    NF_TRY(outcome, add_dataset(ledger, rows.description, rows.folder));
+    NF_TRY(outcome, add_dataset(ledger, rows.description, sketch));
   }
   refused = std::get_if<DatasetConflict>(&outcome);
   if (refused != nullptr && conflict != nullptr) *conflict = *refused;

@@ -7,23 +7,44 @@
 
 namespace noisefloor {
 
+namespace {
+
+Result<void> check_sharing(const DatasetDescription& description, const std::string& same_as) {
+  if (same_as.empty() || !description.is_public()) return success();
+  return invalid_argument(fmt::format("the dataset {} is declared public: it has no budget to share with {}",
+                                      shown(description.name), shown(same_as)));
+}
+
+}  // namespace
+
+Result<RowSketch> sketch_for(const Ledger& ledger, const DatasetDescription& description, const std::string& folder) {
+  NF_TRY(const Secret32 key, ledger.row_key());
+  return sketch_rows(key, description, folder);
+}
+
 Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description, const std::string& folder,
                                    const std::string& same_as) {
-  if (!same_as.empty() && description.is_public()) {
-    return invalid_argument(fmt::format("the dataset {} is declared public: it has no budget to share with {}",
-                                        shown(description.name), shown(same_as)));
-  }
-  NF_TRY(const Secret32 key, ledger.row_key());
-  NF_TRY(const RowSketch rows, sketch_rows(key, description, folder));
-  NewDataset dataset{description.name, digest_of(description), std::nullopt, same_as};
+  NF_TRY_VOID(check_sharing(description, same_as));
+  NF_TRY(const RowSketch rows, sketch_for(ledger, description, folder));
+  return add_dataset(ledger, description, rows, same_as);
+}
+
+Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description, const RowSketch& rows,
+                                   const std::string& same_as) {
+  NF_TRY_VOID(check_sharing(description, same_as));
+  NewDataset dataset{description.name, digest_of(description), std::nullopt, same_as, description.unit.person};
   if (!description.is_public() && same_as.empty()) dataset.budget = terms_of(description);
   return ledger.add_dataset(dataset, rows);
 }
 
 Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description, const std::string& folder) {
-  NF_TRY(const Secret32 key, ledger.row_key());
-  NF_TRY(const RowSketch rows, sketch_rows(key, description, folder));
-  return ledger.claim_dataset({description.name, digest_of(description), description.is_public()}, rows);
+  NF_TRY(const RowSketch rows, sketch_for(ledger, description, folder));
+  return claim_dataset(ledger, description, rows);
+}
+
+Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description, const RowSketch& rows) {
+  return ledger.claim_dataset(
+      {description.name, digest_of(description), description.is_public(), description.unit.person}, rows);
 }
 
 }  // namespace noisefloor

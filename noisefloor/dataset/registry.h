@@ -9,7 +9,8 @@
 //
 // Guarantee:     a grant names the one budget that pays for the rows. Rows that the ledger knows under another name are
 //                refused, also if they are shuffled or compressed or some of them are exchanged (row_sketch.h and
-//                docs/formats/dataset.md say how far that goes). Two processes cannot both add the same rows: the
+//                docs/formats/dataset.md say how far that goes). Whose rows they are stays as it was added: a description
+//                that tells persons apart by another column, or not at all, is refused. Two processes cannot both add the same rows: the
 //                ledger decides in one transaction.
 // Errors:        kInputData and kIo for rows that cannot be read; a conflict is not an error but part of the outcome.
 // Thread safety: as for Ledger.
@@ -21,17 +22,26 @@
 #include "noisefloor/dataset/description.h"
 #include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/ledger.h"
+#include "noisefloor/ledger/row_sketch.h"
 
 namespace noisefloor {
+
+// The sketch of the rows by which this ledger knows them. It reads all rows: whoever asks several questions asks once.
+[[nodiscard]] Result<RowSketch> sketch_for(const Ledger& ledger, const DatasetDescription& description,
+                                           const std::string& folder);
 
 // The description's paths are relative to `folder`. With `same_as` the dataset shares the rows and the budget of
 // another one.
 [[nodiscard]] Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description,
                                                  const std::string& folder, const std::string& same_as = {});
+[[nodiscard]] Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description,
+                                                 const RowSketch& rows, const std::string& same_as = {});
 
 // Finds the dataset and the budget that a use of the rows spends from. If the dataset was not added, the outcome says
 // so.
 [[nodiscard]] Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description,
                                                    const std::string& folder);
+[[nodiscard]] Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description,
+                                                   const RowSketch& rows);
 
 }  // namespace noisefloor

@@ -29,6 +29,11 @@ Error to_error(const DatasetConflict& c) {
     case DatasetConflict::Kind::kNotPublic:
       return invalid_argument(fmt::format(
           "the ledger and the description of {} do not agree on whether it is public: correct the description", name));
+    case DatasetConflict::Kind::kOtherPerson:
+      return invalid_argument(fmt::format(
+          "the ledger protects {} of {}, and the description says otherwise: correct its [unit]. Nothing was spent",
+          c.person.empty() ? "single rows" : fmt::format("persons, told apart by the column {},", shown(c.person)),
+          name));
   }
   NF_UNREACHABLE("a conflict outside the closed list");
 }

@@ -19,12 +19,14 @@ struct NewDataset {
   Digest description;                 // digest of what is publicly stated about the dataset
   std::optional<BudgetTerms> budget;  // none: the data are public, or share the budget of `same_as`
   std::string same_as = {};           // a dataset that holds the same rows, or some of them; its budget pays
+  std::string person = {};            // the column that tells persons apart; empty: rows are protected
 };
 
 struct DatasetUse {
   std::string name;
   Digest description;
-  bool is_public = false;  // whoever uses the dataset declares it public
+  bool is_public = false;   // whoever uses the dataset declares it public
+  std::string person = {};  // as for NewDataset
 };
 
 struct DatasetGrant {
@@ -42,11 +44,13 @@ struct DatasetConflict {
     kRetired,         // the rows belong to `owner`, or the dataset is `owner`, which was retired
     kDeclaredPublic,  // the rows are declared public but belong to `owner`, which is private
     kNotPublic,       // the use declares the dataset public and the ledger has it as private, or vice versa
+    kOtherPerson,     // the use tells persons apart by another column than the ledger has
   };
   Kind kind;
   std::string dataset;
   std::string owner = {};
   std::string reason = {};  // why `owner` was retired
+  std::string person = {};  // the column that the ledger has; empty: it protects rows
 };
 
 using DatasetOutcome = std::variant<DatasetGrant, DatasetConflict>;

@@ -120,6 +120,28 @@ void expect_conflict(const Result<DatasetOutcome>& outcome, Kind kind, const std
   EXPECT_FALSE(granted(outcome.value()).has_value());
 }
 
+// If persons could be told apart by another column later (a number of the row, say), the guarantee would protect rows and say
+// "person".
+TEST_P(DatasetsTest, WhoseRowsTheyAreDoesNotChange) {
+  const RowSketch rows = sketch(*ledger_, people(200, 1));
+  const Digest digest = blake2b("a");
+  const NewDataset patients{"patients", digest, terms("patients", 1, 0, Rule::kBasic), "", "patient"};
+  (void)expect_granted(ledger_->add_dataset(patients, rows));
+  (void)expect_granted(ledger_->add_dataset({"copy", digest, std::nullopt, "patients", "id"}, rows));
+  const std::uint64_t before = entries();
+  for (const auto& [dataset, person] :
+       {std::pair("patients", "visit"), std::pair("patients", ""), std::pair("copy", "patient")}) {
+    expect_conflict(ledger_->claim_dataset({dataset, digest, false, person}, rows), Kind::kOtherPerson, "");
+  }
+  EXPECT_EQ(entries(), before);
+  (void)expect_granted(open()->claim_dataset({"patients", digest, false, "patient"}, rows));
+  (void)expect_granted(open()->claim_dataset({"copy", digest, false, "id"}, rows));
+  const DatasetConflict rows_alone{.kind = Kind::kOtherPerson, .dataset = "visits"};
+  EXPECT_NE(to_error(rows_alone).message.find("protects single rows of 'visits'"), std::string::npos);
+  const DatasetConflict other{.kind = Kind::kOtherPerson, .dataset = "patients", .person = "patient"};
+  EXPECT_NE(to_error(other).message.find("told apart by the column 'patient'"), std::string::npos);
+}
+
 TEST_P(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {
   const Rows rows = people(200, 1);
   const DatasetGrant added = expect_granted(add("patients", rows));
@@ -375,9 +397,9 @@ TEST(DatasetEntries, HaveOneTextEach) {
   Digest digest;
   digest.fill(0xab);
   const std::vector<Entry> entries{
-      {1, 5, DatasetEntry{"a \"b\"", digest, "budget", "", digest, digest}},
-      {1, 5, DatasetEntry{"a", digest, "budget", "b", digest, digest}},
-      {1, 5, DatasetEntry{"a", digest, "", "", digest, digest}},
+      {1, 5, DatasetEntry{"a \"b\"", digest, "budget", "", "", digest, digest}},
+      {1, 5, DatasetEntry{"a", digest, "budget", "b", "patient \"id\"", digest, digest}},
+      {1, 5, DatasetEntry{"a", digest, "", "", "", digest, digest}},
       {1, 5, ContentEntry{"a", digest, digest, digest}},
       {1, 5, RetireEntry{"a", "consent expired"}},
   };

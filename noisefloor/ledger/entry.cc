@@ -140,6 +140,7 @@ void write(Writer& out, const DatasetEntry& e) {
   out.bytes(R"(,"description":)", e.description);
   if (!e.budget.empty()) out.text(R"(,"budget":)", e.budget);
   if (!e.same_as.empty()) out.text(R"(,"same_as":)", e.same_as);
+  if (!e.person.empty()) out.text(R"(,"person":)", e.person);
   out.bytes(R"(,"fingerprint":)", e.fingerprint);
   out.bytes(R"(,"sketch":)", e.sketch);
 }
@@ -322,6 +323,7 @@ std::optional<EntryBody> read_dataset(CanonicalReader& in) {
   e.description = in.bytes<kDigestBytes>();
   e.budget = optional_text(in, R"(,"budget":)");
   e.same_as = optional_text(in, R"(,"same_as":)");
+  e.person = optional_text(in, R"(,"person":)");
   in.literal(R"(,"fingerprint":)");
   e.fingerprint = in.bytes<kDigestBytes>();
   in.literal(R"(,"sketch":)");

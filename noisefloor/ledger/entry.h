@@ -79,6 +79,7 @@ struct DatasetEntry {
   Digest description;
   std::string budget;   // every use of the rows spends from it; empty: the rows are public
   std::string same_as;  // the dataset whose rows and budget it shares, or empty
+  std::string person;   // the column that tells persons apart; empty: rows are protected
   Digest fingerprint;   // keyed fingerprint of all rows
   Digest sketch;        // digest of the sealed bytes that the store keeps for this entry
 };

@@ -110,7 +110,8 @@ Result<DatasetOutcome> Ledger::add_dataset(const NewDataset& dataset, const RowS
   std::optional<DatasetOutcome> outcome;
   const auto work = [&](Batch& batch) -> Result<void> {
     const LedgerState& state = batch.state();
-    DatasetEntry entry{dataset.name, dataset.description, "", dataset.same_as, rows.fingerprint, blake2b(sealed)};
+    DatasetEntry entry{dataset.name,     dataset.description, "", dataset.same_as, dataset.person,
+                       rows.fingerprint, blake2b(sealed)};
     bool makes_budget = false;
     if (shares) {
       NF_TRY(const LedgerState::Dataset* const owner, state.need_dataset(dataset.same_as));
@@ -157,6 +158,10 @@ Result<DatasetOutcome> Ledger::claim_dataset(const DatasetUse& use, const RowSke
     }
     if (dataset->is_public() != use.is_public) {
       outcome = DatasetConflict{Kind::kNotPublic, use.name};
+      return success();
+    }
+    if (!dataset->is_public() && dataset->person != use.person) {
+      outcome = DatasetConflict{.kind = Kind::kOtherPerson, .dataset = use.name, .person = dataset->person};
       return success();
     }
     const LedgerState::Dataset& owner = owner_of(state, *dataset);

@@ -17,13 +17,22 @@ constexpr std::size_t kLeastRows = 16;
 constexpr double kSharedPart = 0.2;
 // This many standard deviations are put down to chance.
 constexpr double kChance = 4;
-// A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two.
+// A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two. One is enough
+// if it is uneven, and then this part is one of the uneven columns.
 constexpr double kSharedColumns = 0.75;
+// So many values of a column have their counts.
+constexpr std::size_t kCountedValues = 64;
+// Counts of an uneven column are at least 2 on average, and their variance is at least this part of their mean: it is about
+// the mean for a sample of equally frequent values, more for others, and far less for a design.
+constexpr double kUnevenVariance = 0.5;
+// With fewer rows two samples could have equal counts by chance.
+constexpr std::uint64_t kUnevenRows = 32;
 
 constexpr std::string_view kMagic = "nfrows1\n";
 constexpr std::size_t kHeaderBytes = kMagic.size() + 8 + kDigestBytes + 1 + 4 + 4;
 constexpr std::size_t kRowBytes = 9;
-constexpr std::size_t kSketchBytes = kHeaderBytes + kSketchRows * kRowBytes + kSketchColumns * sizeof(ShortHash);
+constexpr std::size_t kColumnBytes = sizeof(ShortHash) + 1;
+constexpr std::size_t kSketchBytes = kHeaderBytes + kSketchRows * kRowBytes + kSketchColumns * kColumnBytes;
 
 template <std::size_t N>
 Secret<N> part_of(const Secret32& key, std::string_view use) {
@@ -107,12 +116,35 @@ void RowSketcher::add_row(std::span<const std::string_view> cells) {
     const Wide value = wide(short_hash(cell_key_, cells[i]));
     row += column.name * value;
     column.sum += value;
-    if (column.values.size() < kColumnValues &&
-        std::find(column.values.begin(), column.values.end(), value) == column.values.end()) {
-      column.values.push_back(value);
-    }
+    count_value(column, static_cast<std::uint64_t>(value));
   }
   add(short_hash(record_key_, text_of(narrow(row))));
+}
+
+void RowSketcher::count_value(Column& column, std::uint64_t hash) {
+  std::vector<CountedValue>& values = column.values;
+  if (values.size() == kCountedValues && hash > values.back().hash) return;
+  const auto at = std::lower_bound(values.begin(), values.end(), hash,
+                                   [](const CountedValue& value, std::uint64_t h) { return value.hash < h; });
+  if (at != values.end() && at->hash == hash) {
+    ++at->count;
+    return;
+  }
+  values.insert(at, {hash, 1});
+  if (values.size() > kCountedValues) values.pop_back();
+}
+
+bool RowSketcher::is_uneven(const Column& column) {
+  const auto size = static_cast<double>(column.values.size());
+  double sum = 0;
+  double squares = 0;
+  for (const CountedValue& value : column.values) {
+    const auto count = static_cast<double>(value.count);
+    sum += count;
+    squares += count * count;
+  }
+  const double mean = sum / size;
+  return mean >= 2 && squares / size - mean * mean >= kUnevenVariance * mean;
 }
 
 RowSketch RowSketcher::finish() && {
@@ -128,7 +160,8 @@ RowSketch RowSketcher::finish() && {
   std::sort(sketch.sample.begin(), sketch.sample.end(),
             [](const SampledRow& a, const SampledRow& b) { return a.hash < b.hash; });
   for (const Column& column : columns_) {
-    if (column.values.size() == kColumnValues) sketch.columns.push_back(narrow(column.sum));
+    if (column.values.size() < kColumnValues) continue;
+    sketch.columns.push_back({narrow(column.sum), rows_ >= kUnevenRows && is_uneven(column)});
   }
   std::sort(sketch.columns.begin(), sketch.columns.end());
   if (sketch.columns.size() > kSketchColumns) sketch.columns.resize(kSketchColumns);
@@ -144,8 +177,11 @@ double Similarity::share() const {
 }
 
 bool Similarity::is_shared() const {
-  const bool columns_alike =
-      common_columns >= 2 && static_cast<double>(common_columns) >= kSharedColumns * static_cast<double>(columns);
+  const auto most = [](std::size_t common, std::size_t all) {
+    return static_cast<double>(common) >= kSharedColumns * static_cast<double>(all);
+  };
+  const bool columns_alike = (common_columns >= 2 && most(common_columns, columns)) ||
+                             (common_uneven_columns >= 1 && most(common_uneven_columns, uneven_columns));
   return same || columns_alike || share() >= kSharedPart;
 }
 
@@ -153,10 +189,16 @@ Similarity compare(const RowSketch& a, const RowSketch& b) {
   Similarity result;
   result.same = a.fingerprint == b.fingerprint;
   result.columns = std::min(a.columns.size(), b.columns.size());
-  std::vector<ShortHash> common;
+  std::vector<ColumnPrint> common;
   std::set_intersection(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
                         std::back_inserter(common));
+  const auto uneven = [](const std::vector<ColumnPrint>& columns) {
+    return static_cast<std::size_t>(
+        std::count_if(columns.begin(), columns.end(), [](const ColumnPrint& column) { return column.uneven; }));
+  };
   result.common_columns = common.size();
+  result.uneven_columns = std::min(uneven(a.columns), uneven(b.columns));
+  result.common_uneven_columns = uneven(common);
   // Up to `limit`, both samples hold every row of their datasets.
   const auto last = [](const RowSketch& s) { return s.whole ? UINT64_MAX : s.sample.back().hash; };
   const std::uint64_t limit = std::min(last(a), last(b));
@@ -211,7 +253,10 @@ std::string to_bytes(const RowSketch& sketch) {
     number(row.hash, 8);
     number(row.count, 1);
   }
-  for (const ShortHash& column : sketch.columns) out += text_of(column);
+  for (const ColumnPrint& column : sketch.columns) {
+    out += text_of(column.content);
+    number(column.uneven ? 1 : 0, 1);
+  }
   out.resize(kSketchBytes, '\0');
   return out;
 }
@@ -238,9 +283,10 @@ std::optional<RowSketch> parse_sketch(std::string_view bytes) {
     sketch.sample.push_back({hash, static_cast<std::uint8_t>(number(1))});
   }
   for (std::uint64_t i = 0; i < columns; ++i) {
-    ShortHash column;
-    std::copy_n(rest.begin(), column.size(), column.begin());
-    rest.remove_prefix(column.size());
+    ColumnPrint column{};
+    std::copy_n(rest.begin(), column.content.size(), column.content.begin());
+    rest.remove_prefix(column.content.size());
+    column.uneven = number(1) == 1;
     sketch.columns.push_back(column);
   }
   const auto ordered = [](const SampledRow& a, const SampledRow& b) { return a.hash >= b.hash; };

@@ -13,6 +13,7 @@
 // Thread safety: pure functions; a sketcher is used by one thread at a time.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -41,12 +42,20 @@ struct SampledRow {
   friend bool operator==(const SampledRow&, const SampledRow&) = default;
 };
 
+struct ColumnPrint {
+  ShortHash content;  // of all values, whatever their order
+  // Values repeat, and some far more often than others, as in a sample of a population. No design (numbers from 1 to n, days
+  // of a year, a quota for each site) gives two tables such a column in common.
+  bool uneven;
+  friend auto operator<=>(const ColumnPrint&, const ColumnPrint&) = default;
+};
+
 struct RowSketch {
   std::uint64_t rows = 0;
   Digest fingerprint{};
-  bool whole = true;               // the sample has every distinct row
-  std::vector<SampledRow> sample;  // by increasing hash
-  std::vector<ShortHash> columns;  // increasing; of columns with at least kColumnValues different values
+  bool whole = true;                 // the sample has every distinct row
+  std::vector<SampledRow> sample;    // by increasing hash
+  std::vector<ColumnPrint> columns;  // increasing; of columns with at least kColumnValues different values
   friend bool operator==(const RowSketch&, const RowSketch&) = default;
 };
 
@@ -69,13 +78,19 @@ class RowSketcher {
 
  private:
   using Wide = Uint128;
+  struct CountedValue {
+    std::uint64_t hash;
+    std::uint64_t count;
+  };
   struct Column {
     Wide name;  // odd
     Wide sum = 0;
-    std::vector<Wide> values = {};  // the first different ones
+    std::vector<CountedValue> values = {};  // those with the lowest hashes, by increasing hash, with their exact counts
   };
 
   void add(const ShortHash& hash);
+  [[nodiscard]] static bool is_uneven(const Column& column);
+  static void count_value(Column& column, std::uint64_t hash);
 
   ShortKey record_key_;
   ShortKey cell_key_;
@@ -102,6 +117,9 @@ struct Similarity {
   // The columns of the table that has fewer, and how many of them have equal content in the other one.
   std::size_t columns = 0;
   std::size_t common_columns = 0;
+  // The same for uneven columns alone.
+  std::size_t uneven_columns = 0;
+  std::size_t common_uneven_columns = 0;
 
   // The share of the smaller dataset that is in the other one, beyond chance, in [0, 1]; 0 if too few rows can be
   // judged.

@@ -180,6 +180,46 @@ TEST(RowSketch, RecognisesATableWithColumnsAddedDroppedOrRenamed) {
   EXPECT_FALSE(compare(original, sketch(people(1'000, 2), {"a", "b", "c"})).is_shared());
 }
 
+// A table of an id, an age and a class is known by its ages alone, without the id or with another one.
+TEST(RowSketch, RecognisesOneUnevenColumn) {
+  Rows rows = people(400, 1);
+  Rows fresh = rows;
+  Rows ages;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i][1] = std::to_string(i);
+    fresh[i][1] = std::to_string(70'000 + 13 * i);
+    fresh[i][2] = rows[i][2] = i % 3 == 0 ? "yes" : "no";
+    ages.push_back({rows[i][0], rows[i][2]});
+  }
+  std::reverse(ages.begin(), ages.end());
+  const RowSketch original = sketch(rows);
+  EXPECT_TRUE(compare(original, sketch(ages, {"years", "ill"})).is_shared());
+  EXPECT_TRUE(compare(original, sketch(fresh)).is_shared());
+  for (std::uint64_t other = 2; other < 40; ++other) {
+    Rows others = people(400, other);
+    for (std::size_t i = 0; i < others.size(); ++i) others[i][1] = rows[i][1];
+    EXPECT_FALSE(compare(original, sketch(others)).is_shared()) << other;
+  }
+}
+
+// Columns that follow from a design are equal in tables that have nothing in common: a quota for each site, days of a year.
+TEST(RowSketch, TakesADesignForNoCommonContent) {
+  const std::vector<int> days{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  Rows a;
+  Rows b;
+  for (int month = 0; month < 12; ++month) {
+    for (int day = 0; day < days[static_cast<std::size_t>(month)]; ++day) {
+      const std::string number = std::to_string(a.size());
+      a.push_back({std::to_string(month), "site " + std::to_string(day % 10), "a" + number});
+      b.push_back({std::to_string(month), "site " + std::to_string(day % 10), "b" + number});
+    }
+  }
+  const Similarity alike = compare(sketch(a), sketch(b));
+  EXPECT_EQ(alike.uneven_columns, 0U);
+  EXPECT_EQ(alike.common_columns, 2U);
+  EXPECT_FALSE(alike.is_shared());
+}
+
 // Two tables that count their rows from 1 have that column in common, and nothing else.
 TEST(RowSketch, TakesARowNumberForNoCommonContent) {
   Rows a = people(1'000, 1);

@@ -52,6 +52,7 @@ class LedgerState {
     Digest description;   // at the time it was added
     std::string budget;   // empty: public
     std::string same_as;  // or empty
+    std::string person;   // the column that tells persons apart; empty: rows are protected
     std::uint64_t entry;  // the entry that added it
     std::vector<Content> contents = {};
     std::optional<std::string> retired = {};  // the reason

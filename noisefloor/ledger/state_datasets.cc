@@ -75,7 +75,7 @@ Result<void> LedgerState::add(const Entry& entry, const DatasetEntry& e) {
   NF_TRY_VOID(check_dataset(e, false));
   if (!e.budget.empty() && e.same_as.empty()) budgets_[by_name_.at(e.budget)].dataset = e.name;
   datasets_by_name_.emplace(e.name, static_cast<std::uint32_t>(datasets_.size()));
-  datasets_.push_back({e.name, e.description, e.budget, e.same_as, entry.sequence});
+  datasets_.push_back({e.name, e.description, e.budget, e.same_as, e.person, entry.sequence});
   datasets_.back().contents.push_back({entry.sequence, e.fingerprint, e.sketch});
   return success();
 }

@@ -162,6 +162,35 @@ TEST_F(CliDataset, AMechanismMakesNoBudgetSilently) {
   expect_failure("mechanism sum --epsilon 1", 2, "--dataset FILE with --column");
 }
 
+// A person is who the description said when the dataset was added: with the number of the row as the person, the same budget
+// would pay for a guarantee about rows.
+TEST_F(CliDataset, AnotherPersonIsRefused) {
+  std::string visits = "visit,patient,age,ill\n";
+  for (int i = 0; i < 300; ++i) {
+    visits += std::to_string(7'000'001 + 13 * i) + "," + std::to_string(i / 3) + "," + std::to_string(i % 90) + "," +
+              (i % 7 == 0 ? "yes" : "no") + "\n";
+  }
+  write("visits.csv", visits);
+  const auto describe_by = [&](const std::string& unit) {
+    write("visits.toml",
+          "name = \"visits\"\n[data]\nformat = \"csv\"\nfile = \"visits.csv\"\nlabel = \"ill\"\n"
+          "classes = [\"no\", \"yes\"]\n[[data.column]]\nname = \"age\"\n"
+          "lower = 0\nupper = 100\n[budget]\nepsilon = 1\ndelta = 0\n" +
+              unit);
+  };
+  describe_by("[unit]\nof = \"person\"\ncolumn = \"patient\"\nrows_per_person = 3\n");
+  const std::string ask = "mechanism sum --dataset visits.toml --column age --epsilon 0.25 --key ";
+  EXPECT_EQ(run("noisefloor dataset add visits.toml").exit_code, 0);
+  EXPECT_EQ(run("noisefloor " + ask + "a").exit_code, 0);
+  describe_by("[unit]\nof = \"person\"\ncolumn = \"visit\"\nrows_per_person = 1\n");
+  expect_failure(ask + "b", 2, "told apart by the column 'patient'");
+  describe_by("");
+  expect_failure(ask + "b", 2, "for add-remove of one person, and this use is for add-remove of one row");
+  describe_by("[unit]\nof = \"person\"\ncolumn = \"patient\"\nrows_per_person = 2\n");
+  EXPECT_EQ(run("noisefloor " + ask + "b").exit_code, 0) << "fewer rows of the same person";
+  EXPECT_NEAR(dataset("show visits")["dataset"]["budget"]["spent_share"].get<double>(), 0.5, 1e-9);
+}
+
 // What a newcomer does first: init, fill in, check, train.
 TEST_F(CliDataset, InitWritesFilesThatCheckSaysHowToFillIn) {
   ASSERT_EQ(run("noisefloor init patients.csv --name study").exit_code, 0);
