@@ -23,7 +23,8 @@ namespace {
 // take a power of that; further inside only the closed forms are used.
 double largest_summed_order(int depth) { return depth == 0 ? 512 : depth == 1 ? 32 : 1; }
 
-// What is sampled is asked at the same order as the sample itself, once: only within another sample it counts as deeper.
+// What is sampled is also asked at the order of the sample itself. That is one question, so that it counts as deeper
+// only within another sample.
 TreePlace inside(TreePlace place) { return {place.known, place.depth + (place.depth > 0 ? 1 : 0)}; }
 
 // ln(1 + Σ_{l=2}^n C(n,l) q^l keep^{n−l} e^{log_term[l]}).

@@ -17,8 +17,8 @@
 
 namespace noisefloor::internal {
 
-// The divergences of events within samples at whole orders. One order of a sample needs all whole orders below it of what
-// is sampled: they are kept while a tree is asked at many orders.
+// The divergences of events within samples at whole orders. A sample at one order needs all whole orders below of what
+// is sampled, so they are kept while a tree is asked at many orders.
 // Lifetime: at most that of the tree, whose nodes it knows by their addresses.
 class WholeOrders {
  public:

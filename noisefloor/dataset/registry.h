@@ -9,9 +9,9 @@
 //
 // Guarantee:     a grant names the one budget that pays for the rows. Rows that the ledger knows under another name are
 //                refused, also if they are shuffled or compressed or some of them are exchanged (row_sketch.h and
-//                docs/formats/dataset.md say how far that goes). Whose rows they are stays as it was added: a description
-//                that tells persons apart by another column, or not at all, is refused. Two processes cannot both add the same rows: the
-//                ledger decides in one transaction.
+//                docs/formats/dataset.md say how far that goes). A description that tells persons apart by another
+//                column than the one that was added, or not at all, is refused. Two processes cannot both add the same
+//                rows: the ledger decides in one transaction.
 // Errors:        kInputData and kIo for rows that cannot be read; a conflict is not an error but part of the outcome.
 // Thread safety: as for Ledger.
 #pragma once

@@ -120,8 +120,8 @@ void expect_conflict(const Result<DatasetOutcome>& outcome, Kind kind, const std
   EXPECT_FALSE(granted(outcome.value()).has_value());
 }
 
-// If persons could be told apart by another column later (a number of the row, say), the guarantee would protect rows and say
-// "person".
+// If persons could be told apart by another column later (a number of the row, say), the guarantee would protect rows
+// and say "person".
 TEST_P(DatasetsTest, WhoseRowsTheyAreDoesNotChange) {
   const RowSketch rows = sketch(*ledger_, people(200, 1));
   const Digest digest = blake2b("a");

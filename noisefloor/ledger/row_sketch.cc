@@ -17,13 +17,14 @@ constexpr std::size_t kLeastRows = 16;
 constexpr double kSharedPart = 0.2;
 // This many standard deviations are put down to chance.
 constexpr double kChance = 4;
-// A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two. One is enough
-// if it is uneven, and then this part is one of the uneven columns.
+// A copy with columns added or dropped has this part of the columns of the table with fewer, and at least two. One
+// uneven column is enough; then this is the part of the uneven columns.
 constexpr double kSharedColumns = 0.75;
-// So many values of a column have their counts.
+// The values of a column that are counted.
 constexpr std::size_t kCountedValues = 64;
-// Counts of an uneven column are at least 2 on average, and their variance is at least this part of their mean: it is about
-// the mean for a sample of equally frequent values, more for others, and far less for a design.
+// Counts of an uneven column are at least 2 on average, and their variance is at least this part of their mean. In a
+// sample of equally frequent values the variance is about the mean, in other samples it is more, and in a design far
+// less.
 constexpr double kUnevenVariance = 0.5;
 // With fewer rows two samples could have equal counts by chance.
 constexpr std::uint64_t kUnevenRows = 32;

@@ -44,8 +44,8 @@ struct SampledRow {
 
 struct ColumnPrint {
   ShortHash content;  // of all values, whatever their order
-  // Values repeat, and some far more often than others, as in a sample of a population. No design (numbers from 1 to n, days
-  // of a year, a quota for each site) gives two tables such a column in common.
+  // Values repeat, and their counts differ as those of a sample do. Columns that two tables have in common by design
+  // (numbers from 1 to n, days of a year, the same quota for each site) are not like that.
   bool uneven;
   friend auto operator<=>(const ColumnPrint&, const ColumnPrint&) = default;
 };

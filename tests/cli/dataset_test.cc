@@ -162,8 +162,8 @@ TEST_F(CliDataset, AMechanismMakesNoBudgetSilently) {
   expect_failure("mechanism sum --epsilon 1", 2, "--dataset FILE with --column");
 }
 
-// A person is who the description said when the dataset was added: with the number of the row as the person, the same budget
-// would pay for a guarantee about rows.
+// A person is who the description said when the dataset was added. With the number of the row as the person, the same
+// budget would pay for a guarantee about rows.
 TEST_F(CliDataset, AnotherPersonIsRefused) {
   std::string visits = "visit,patient,age,ill\n";
   for (int i = 0; i < 300; ++i) {

@@ -1,4 +1,4 @@
-// A small network of torch's layers, and the source of gradients that runs it over a dataset of 8 x 8 images in three classes.
+// A small network of torch's layers, and the source of gradients that runs it over 8 x 8 images in three classes.
 #pragma once
 
 #include <torch/torch.h>
