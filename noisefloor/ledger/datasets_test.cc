@@ -127,19 +127,39 @@ TEST_P(DatasetsTest, WhoseRowsTheyAreDoesNotChange) {
   const Digest digest = blake2b("a");
   const NewDataset patients{"patients", digest, terms("patients", 1, 0, Rule::kBasic), "", "patient"};
   (void)expect_granted(ledger_->add_dataset(patients, rows));
-  (void)expect_granted(ledger_->add_dataset({"copy", digest, std::nullopt, "patients", "id"}, rows));
+  (void)expect_granted(ledger_->add_dataset({"copy", digest, std::nullopt, "patients", "patient"}, rows));
   const std::uint64_t before = entries();
   for (const auto& [dataset, person] :
-       {std::pair("patients", "visit"), std::pair("patients", ""), std::pair("copy", "patient")}) {
+       {std::pair("patients", "visit"), std::pair("patients", ""), std::pair("copy", "id")}) {
     expect_conflict(ledger_->claim_dataset({dataset, digest, false, person}, rows), Kind::kOtherPerson, "");
   }
   EXPECT_EQ(entries(), before);
   (void)expect_granted(open()->claim_dataset({"patients", digest, false, "patient"}, rows));
-  (void)expect_granted(open()->claim_dataset({"copy", digest, false, "id"}, rows));
+  (void)expect_granted(open()->claim_dataset({"copy", digest, false, "patient"}, rows));
   const DatasetConflict rows_alone{.kind = Kind::kOtherPerson, .dataset = "visits"};
   EXPECT_NE(to_error(rows_alone).message.find("protects single rows of 'visits'"), std::string::npos);
   const DatasetConflict other{.kind = Kind::kOtherPerson, .dataset = "patients", .person = "patient"};
   EXPECT_NE(to_error(other).message.find("told apart by the column 'patient'"), std::string::npos);
+}
+
+TEST_P(DatasetsTest, ADeclaredCopyProtectsWhatTheBudgetCounts) {
+  const RowSketch rows = sketch(*ledger_, people(200, 1));
+  const Digest digest = blake2b("a");
+  const NewDataset patients{"patients", digest, terms("patients", 1, 0, Rule::kBasic), "", "patient"};
+  (void)expect_granted(ledger_->add_dataset(patients, rows));
+  const RowSketch other_rows = sketch(*ledger_, people(200, 2));
+  (void)expect_granted(
+      ledger_->add_dataset({"visits", digest, terms("visits", 1, 0, Rule::kBasic), "", ""}, other_rows));
+  const std::uint64_t before = entries();
+  for (const char* const person : {"", "id"}) {
+    expect_conflict(ledger_->add_dataset({"copy", digest, std::nullopt, "patients", person}, rows), Kind::kOtherPerson,
+                    "");
+  }
+  expect_conflict(ledger_->add_dataset({"copy", digest, std::nullopt, "visits", "id"}, other_rows), Kind::kOtherPerson,
+                  "");
+  EXPECT_EQ(entries(), before);
+  (void)expect_granted(ledger_->add_dataset({"copy", digest, std::nullopt, "patients", "patient"}, rows));
+  (void)expect_granted(ledger_->add_dataset({"other copy", digest, std::nullopt, "visits", ""}, other_rows));
 }
 
 TEST_P(DatasetsTest, SpendsFromTheBudgetOfTheDataset) {

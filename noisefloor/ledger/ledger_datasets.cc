@@ -115,6 +115,11 @@ Result<DatasetOutcome> Ledger::add_dataset(const NewDataset& dataset, const RowS
     bool makes_budget = false;
     if (shares) {
       NF_TRY(const LedgerState::Dataset* const owner, state.need_dataset(dataset.same_as));
+      if (!owner->is_public() && owner->person != dataset.person) {
+        outcome = DatasetConflict{
+            .kind = DatasetConflict::Kind::kOtherPerson, .dataset = owner->name, .person = owner->person};
+        return success();
+      }
       entry.budget = owner->budget;
     } else if (budget) {
       entry.budget = budget->terms.name;

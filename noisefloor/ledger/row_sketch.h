@@ -47,6 +47,7 @@ struct ColumnPrint {
   // Values repeat, and their counts differ as those of a sample do. Columns that two tables have in common by design
   // (numbers from 1 to n, days of a year, the same quota for each site) are not like that.
   bool uneven;
+  // NOLINTNEXTLINE(modernize-use-nullptr, readability-implicit-bool-conversion)
   friend auto operator<=>(const ColumnPrint&, const ColumnPrint&) = default;
 };
 
