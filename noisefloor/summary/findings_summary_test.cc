@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/sample_files.h"
 #include "tests/support/summary_reading.h"
 
 namespace noisefloor {
@@ -12,24 +13,13 @@ namespace {
 
 using testing::expect_says;
 using testing::fields_of;
+using testing::kPatientsFile;
+using testing::kPipelineFile;
+using testing::kStudyFile;
 using testing::names_of;
 using testing::says;
 using Json = nlohmann::ordered_json;
 using Names = std::vector<std::string>;
-
-const std::string kPipeline = R"([budget]
-epsilon = 3
-delta = 1e-6
-[data]
-rows = 60_000
-[[run]]
-name = "model"
-technique = "dp-sgd"
-target_epsilon = 2
-clip_norm = 1
-batch_size = 600
-epochs = 10
-)";
 
 Summary checked(const std::string& text, bool strict = false) {
   return summary_of(check_file(text), "p.toml", text, strict);
@@ -54,7 +44,7 @@ TEST(Excerpt, CutsALongLineAroundThePlace) {
 }
 
 TEST(FindingsSummary, AGoodPipelineShowsItsCosts) {
-  const Summary summary = checked(kPipeline, true);
+  const Summary summary = checked(kPipelineFile, true);
   EXPECT_FALSE(summary.failure().has_value()) << summary.as_text();
   expect_says(summary, "p.toml: passed, 0 errors, 0 warnings\n");
   expect_says(summary, "  budget    epsilon 3, delta 1e-06, add-remove, unit row\n");
@@ -70,7 +60,7 @@ TEST(FindingsSummary, AGoodPipelineShowsItsCosts) {
 }
 
 TEST(FindingsSummary, AnErrorFailsWithItsLine) {
-  const Summary summary = checked(kPipeline + "noise_multiplier = 0.5  # small\n");
+  const Summary summary = checked(kPipelineFile + "noise_multiplier = 0.5  # small\n");
   EXPECT_EQ(summary.failure(), ErrorCode::kInvalidArgument);
   expect_says(summary, "p.toml:13:20: error: run 'model': noise_multiplier = 0.5 spends epsilon ");
   expect_says(summary,
@@ -86,7 +76,7 @@ TEST(FindingsSummary, AnErrorFailsWithItsLine) {
 }
 
 TEST(FindingsSummary, RunsWithoutABoundAreNotCertified) {
-  const Summary summary = checked(kPipeline + "sampler = \"shuffle\"\n");
+  const Summary summary = checked(kPipelineFile + "sampler = \"shuffle\"\n");
   EXPECT_EQ(summary.failure(), ErrorCode::kInvalidArgument);
   expect_says(summary, "  all runs  not certified: see the errors\n");
   EXPECT_TRUE(fields_of(summary)["composed"].is_null());
@@ -94,48 +84,20 @@ TEST(FindingsSummary, RunsWithoutABoundAreNotCertified) {
 }
 
 TEST(FindingsSummary, WarningsFailOnlyWhereItIsStrict) {
-  CheckedFile file = check_file(kPipeline);
+  CheckedFile file = check_file(kPipelineFile);
   file.findings.push_back({Severity::kWarning, "odd", {5, 1}, "an odd number", "choose another"});
-  const Summary lenient = summary_of(file, "p.toml", kPipeline, false);
+  const Summary lenient = summary_of(file, "p.toml", kPipelineFile, false);
   EXPECT_FALSE(lenient.failure().has_value());
   expect_says(lenient, "p.toml:5:1: warning: an odd number [odd]\n    5 | rows = 60_000\n      | ^\n");
   expect_says(lenient, "p.toml: passed, 0 errors, 1 warning\n");
-  const Summary strict = summary_of(file, "p.toml", kPipeline, true);
+  const Summary strict = summary_of(file, "p.toml", kPipelineFile, true);
   EXPECT_EQ(strict.failure(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(fields_of(strict)["passed"], false);
 }
 
-const std::string kData = R"([data]
-format = "csv"
-file = "patients.csv"
-label = "ill"
-classes = ["no", "yes"]
-[[data.column]]
-name = "age"
-lower = 0
-upper = 120
-
-[budget]
-epsilon = 3
-delta = 1e-6
-)";
-
 TEST(FindingsSummary, ATrainingShowsItsBudgetModelAndNoise) {
-  const std::string text = R"(name = "study"
-[data]
-dataset = "patients.toml"
-test_fraction = 0.2
-[model]
-kind = "logistic"
-[training]
-target_epsilon = 1
-batch_size = 100
-epochs = 2
-clip_norm = 1.0
-learning_rate = 0.1
-)";
-  const auto named = [](const std::string&) { return Result<std::string>("name = \"patients\"\n" + kData); };
-  const Summary summary = summary_of(check_file(text, named), "study.toml", text, false);
+  const auto named = [](const std::string&) { return Result<std::string>(kPatientsFile); };
+  const Summary summary = summary_of(check_file(kStudyFile, named), "study.toml", kStudyFile, false);
   EXPECT_FALSE(summary.failure().has_value()) << summary.as_text();
   expect_says(summary, "'patients': epsilon 3, delta 1e-06, add-remove, unit row\n");
   expect_says(summary, "  model   logistic\n");
@@ -144,13 +106,13 @@ learning_rate = 0.1
   EXPECT_EQ(fields["name"], "study");
   EXPECT_EQ(fields["private"], true);
   // A training that cannot be read has no facts.
-  const Summary alone = summary_of(check_file(text), "study.toml", text, false);
+  const Summary alone = summary_of(check_file(kStudyFile), "study.toml", kStudyFile, false);
   EXPECT_EQ(alone.failure(), ErrorCode::kInvalidArgument);
   EXPECT_FALSE(fields_of(alone).contains("name"));
 }
 
 TEST(FindingsSummary, ADescriptionShowsItsName) {
-  const Summary summary = checked("name = \"patients\"\n" + kData);
+  const Summary summary = checked(kPatientsFile);
   EXPECT_FALSE(summary.failure().has_value()) << summary.as_text();
   EXPECT_EQ(fields_of(summary)["name"], "patients");
 }
