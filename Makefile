@@ -67,7 +67,7 @@ lint-changed: check-style ## the same, with clang-tidy on what changed since mai
 	@cmake --preset clang >/dev/null
 	@scripts/tidy_changed
 
-nightly: ## what takes hours: all tests under both sanitizers, slow tests, clang-tidy on all, every fuzzer for FUZZ_SECONDS
+nightly: ## what takes hours: all tests under both sanitizers, slow tests, clang-tidy on all, every fuzzer
 	@$(MAKE) test test-slow test-asan test-tsan lint fuzz
 
 format: ## format all sources in place

@@ -1,5 +1,5 @@
-// How fast and how narrow the certified accountant is, on settings whose exact answers are known: each answer is checked
-// before its time counts. One core.
+// How fast and how narrow the certified accountant is, on settings whose exact answers are known: each answer is
+// checked before its time counts. One core.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

@@ -1,5 +1,5 @@
-// How many durable reservations a second the ledger takes, beside what the disk and the database allow at all in the same run,
-// and how fast it is verified. The answers are checked: the ledger must hold what was granted, and verify.
+// How many durable reservations a second the ledger takes, beside what the disk and the database allow at all in the
+// same run, and how fast it is verified. The answers are checked: the ledger must hold what was granted, and verify.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <libpq-fe.h>

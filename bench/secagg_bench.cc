@@ -1,5 +1,5 @@
-// What secure sums cost: masks beside OpenSSL's own AES-CTR in the same run, and whole rounds, each side's processor time apart. The
-// answers are checked first: a wrong mask or a wrong sum is an error, not a speed.
+// What secure sums cost: masks beside OpenSSL's own AES-CTR in the same run, and whole rounds, each side's processor
+// time apart. The answers are checked first: a wrong mask or a wrong sum is an error, not a speed.
 #include <fmt/format.h>
 #include <malloc.h>
 #include <openssl/evp.h>
@@ -55,7 +55,7 @@ void line(Json& json, const std::string& name, const std::string& what, double v
   json[name] = value;
 }
 
-// --- Masks -------------------------------------------------------------------------------------------------------------------
+// --- Masks -----------------------------------------------------------------------------------------------------------
 
 constexpr std::size_t kLanes = std::size_t{1} << 20;
 constexpr std::size_t kMasks = 64;
@@ -150,7 +150,7 @@ void measure_paths(Json& json) {
   }
 }
 
-// --- Rounds ------------------------------------------------------------------------------------------------------------------
+// --- Rounds ----------------------------------------------------------------------------------------------------------
 
 struct Measured {
   double server_seconds = 0;

@@ -3,12 +3,13 @@
 //   ours          DP-SGD of sgd/ on lanes/: per-example clipping, noise, step
 //   ours, plain   the same without clipping and noise
 //   torch         the idiomatic libtorch loop, no privacy
-//   per-sample    libtorch with per-sample gradients kept (unfold and einsum, beside the ordinary backward pass), as Opacus does it
+//   per-sample    libtorch with per-sample gradients kept (unfold and einsum, beside the ordinary backward pass), as
+//                 Opacus does it
 //
-// Each runs in a process of its own, so that peak memory is its own too. The answer is checked first, on fixed weights and
-// rows: the gradient of every example, ours and libtorch's, must agree with the oracle in double precision to its bound on
-// rounding, unless a maximum or a ReLU of the example is decided by rounding alone; and the sum of a batch must be the sum
-// of its examples. `training_bench --check` does only that.
+// Each runs in a process of its own, so that peak memory is its own too. The answer is checked first, on fixed weights
+// and rows: the gradient of every example, ours and libtorch's, must agree with the oracle in double precision to its
+// bound on rounding, unless a maximum or a ReLU of the example is decided by rounding alone; and the sum of a batch
+// must be the sum of its examples. `training_bench --check` does only that.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -90,7 +91,7 @@ Dataset data_of(const Network& network, std::int32_t classes) {
   return data;
 }
 
-// --- Ours ----------------------------------------------------------------------------------------------------------------
+// --- Ours ------------------------------------------------------------------------------------------------------------
 
 DpSgd descent(const lanes::Program& program, LanesSource& source, bool with_privacy) {
   DpSgd::Options options;
@@ -122,9 +123,10 @@ double ours(const Network& network, bool with_privacy) {
   return steps * static_cast<double>(kBatch) / seconds;
 }
 
-// --- libtorch --------------------------------------------------------------------------------------------------------------
+// --- libtorch --------------------------------------------------------------------------------------------------------
 
-// The same layers; the tensors that each parameter layer reads and writes are kept where per-sample gradients need them.
+// The same layers; the tensors that each parameter layer reads and writes are kept where per-sample gradients need
+// them.
 class TorchNetwork : public nn::Module {
  public:
   explicit TorchNetwork(const Network& network) {
@@ -299,7 +301,7 @@ double torch_loop(const Network& network, bool per_sample) {
   return steps * static_cast<double>(kBatch) / seconds;
 }
 
-// --- The answer ------------------------------------------------------------------------------------------------------------
+// --- The answer ------------------------------------------------------------------------------------------------------
 
 // Shares are the largest differences divided by what rounding explains: at most 1 if all is well.
 struct Checked {
@@ -310,7 +312,8 @@ struct Checked {
   double share_with_ties = 0;  // ours for the other examples: above 1 if rounding decided a tie otherwise
 };
 
-// The same network without dropout, with the weights and the batch that the check uses on every machine and in every run.
+// The same network without dropout, with the weights and the batch that the check uses on every machine and in every
+// run.
 class Answer {
  public:
   explicit Answer(Network network)
@@ -429,7 +432,7 @@ std::optional<std::string> fault_of(const Checked& checked) {
   return std::nullopt;
 }
 
-// --- Processes ---------------------------------------------------------------------------------------------------------------
+// --- Processes -------------------------------------------------------------------------------------------------------
 
 struct Measured {
   double rate = 0;
@@ -442,7 +445,8 @@ double run_variant(const Network& network, const std::string& variant) {
   return torch_loop(network, variant == "per-sample");
 }
 
-// Calls work() in a process of its own: libtorch's threads do not survive a fork, and memory is measured from its beginning.
+// Calls work() in a process of its own: libtorch's threads do not survive a fork, and memory is measured from its
+// beginning.
 template <class Work>
 auto in_child(const std::string& what, Work work) {
   using Made = decltype(work());

@@ -7,7 +7,7 @@
 #   PRECOMPILE <header> …              further headers of others that are slow to read, for the library and its tests
 #   TOGETHER n, TESTS_TOGETHER n       so many files are compiled as one (noisefloor_compile_together)
 #   NOT_PRECOMPILED                    every file reads the headers of others by itself
-#   COLD                               no loop of it takes noticeable time: the preset dev compiles it as it compiles tests
+#   COLD                               no loop takes noticeable time: the preset dev compiles it as it compiles tests
 #   OUTSIDE_CORE                       not part of noisefloor::core, nor installed)
 #
 # One library per folder: noisefloor::NAME. A folder sees its own headers and those of the folders it DEPENDS on,
@@ -70,8 +70,8 @@ function(noisefloor_folder name)
     set_property(GLOBAL APPEND PROPERTY NOISEFLOOR_FOLDERS ${target})
   endif()
 
-  # Every header compiles by itself: `make lint` and `make lint-changed` build these probes, and nothing runs them. They are not
-  # part of the usual build, of which they would take a seventh.
+  # Every header compiles by itself: `make lint` and `make lint-changed` build these probes, and nothing runs them.
+  # They are not part of the usual build, of which they would take a seventh.
   if(NOISEFLOOR_TESTS AND (arg_HEADERS OR arg_INTERNAL))
     set(includes "")
     foreach(header IN LISTS arg_HEADERS arg_INTERNAL)
@@ -97,9 +97,10 @@ function(noisefloor_folder name)
   endif()
 endfunction()
 
-# noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry
-# the label "slow" and run with `make test-slow` only. Tests with "Postgres" in their name get a server of their own.
-# PRECOMPILED TARGET: it reads the precompiled headers of this library, which is compiled like tests; else those of all tests.
+# noisefloor_test(NAME SOURCES … LIBRARIES …): a GoogleTest program. Suites whose name begins with "Slow" carry the
+# label "slow" and run with `make test-slow` only. Tests with "Postgres" in their name get a server of their own.
+# PRECOMPILED TARGET: it reads the precompiled headers of this library, which is compiled like tests; else those of all
+# tests.
 function(noisefloor_test name)
   cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;LIBRARIES" ${ARGN})
   include(GoogleTest)

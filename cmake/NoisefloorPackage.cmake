@@ -1,6 +1,7 @@
-# `make deb`: one Debian package with the program, the libraries, their headers, the manual page and the completion scripts.
-# noisefloor-torch is not in it: it would depend on libtorch, which is larger than all the rest together, and the Debian
-# package of libtorch has no stable binary interface. Who needs it builds it (-DNOISEFLOOR_WITH_TORCH=ON, make install).
+# `make deb`: one Debian package with the program, the libraries, their headers, the manual page and the completion
+# scripts. noisefloor-torch is not in it: it would depend on libtorch, which is larger than all the rest together, and
+# the Debian package of libtorch has no stable binary interface. Who needs it builds it (-DNOISEFLOOR_WITH_TORCH=ON,
+# make install).
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME noisefloor)
 set(CPACK_PACKAGE_VENDOR "The Noisefloor authors")

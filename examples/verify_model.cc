@@ -1,6 +1,8 @@
 // Whether to accept a model that someone hands over: its promise must hold, be strong enough, and be paid for.
 //
-//   verify_model PATH LEDGER EPSILON   with the model's file or the folder of its run; writes report.html into the current folder
+//   verify_model PATH LEDGER EPSILON
+//
+// PATH is the model's file or the folder of its run. The program writes report.html into the current folder.
 #include <fmt/format.h>
 
 #include <cstdlib>

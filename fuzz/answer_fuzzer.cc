@@ -1,4 +1,5 @@
-// Any bytes as an answer, a document or a certificate: never a crash, and what is accepted is written back as it was read.
+// Any bytes as an answer, a document or a certificate: never a crash, and what is accepted is written back as it was
+// read.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// Any bytes as an entry of a ledger or as a witness: never a crash; and what is accepted is the one text of what it says.
+// Any bytes as an entry of a ledger or as a witness: never a crash; and what is accepted is the one text of what it
+// says.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,5 @@
-// Any bytes as a model, a checkpoint, a certificate or a plan: never a crash, and what is accepted is written back as it was read.
-// The first byte says which. What stands behind a digest is reached by making the digest right.
+// Any bytes as a model, a checkpoint, a certificate or a plan: never a crash, and what is accepted is written back as
+// it was read. The first byte says which. What stands behind a digest is reached by making the digest right.
 #include <cstddef>
 #include <cstdint>
 #include <string>

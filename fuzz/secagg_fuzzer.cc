@@ -1,6 +1,6 @@
-// Any bytes as a message of a secure sum: never a crash; what is accepted has one text; and whatever a client or a server is sent,
-// rightly tagged, it answers, refuses or ends the round with a reason. The first byte says to whom, the second which message, the third
-// how far the round has come.
+// Any bytes as a message of a secure sum: never a crash; what is accepted has one text; and whatever a client or a
+// server is sent, rightly tagged, it answers, refuses or ends the round with a reason. The first byte says to whom, the
+// second which message, the third how far the round has come.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

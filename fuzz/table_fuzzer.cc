@@ -1,5 +1,6 @@
-// Any bytes as a table, a LIBSVM file, a pair of IDX files or a text: never a crash, and what is accepted is a sound data
-// set; how the bytes come in pieces makes no difference. The first byte says which, the second the size of the pieces.
+// Any bytes as a table, a LIBSVM file, a pair of IDX files or a text: never a crash, and what is accepted is a sound
+// data set; how the bytes come in pieces makes no difference. The first byte says which, the second the size of the
+// pieces.
 #include <cstddef>
 #include <cstdint>
 #include <string>

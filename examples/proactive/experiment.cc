@@ -1,21 +1,21 @@
-// The experiments of Proactive DP (section 4 and appendix D.3): five clients and a server, asynchronous by one round. How the
-// sample size matters at a given ε, how ε matters, and what training without noise would reach. Closed-form plans stand beside
-// exact ones. Writes tables, CSV and pictures.
+// The experiments of Proactive DP (section 4 and appendix D.3): five clients and a server, asynchronous by one round.
+// How the sample size matters at a given ε, how ε matters, and what training without noise would reach. Closed-form
+// plans stand beside exact ones. Writes tables, CSV and pictures.
 //
 //   proactive strongly-convex|plain-convex [--data FILE --dimension D [--classes A,B]] [--test FILE] [options]
 //   proactive non-convex                   [--data FOLDER]                                           [options]
 //
-// Options: --output DIR, --rate R, --repeats N (trainings behind each accuracy by ε, with weights, samples and noise drawn anew:
-// their mean, and the range in the picture), --quick (a few of the trainings).
+// Options: --output DIR, --rate R, --repeats N (trainings behind each accuracy by ε, with weights, samples and noise
+// drawn anew: their mean, and the range in the picture), --quick (a few of the trainings).
 //
-// Without --data: for the convex problems a generated table (20 features, a noisy linear rule), for LeNet the images of Debian's
-// dataset-fashion-mnist. FILE is in the LIBSVM format, values in [-1, 1], labels -1 and +1 unless --classes says otherwise; without
-// --test a sixth of it is kept for testing. FOLDER holds MNIST's four files.
+// Without --data: for the convex problems a generated table (20 features, a noisy linear rule), for LeNet the images of
+// Debian's dataset-fashion-mnist. FILE is in the LIBSVM format, values in [-1, 1], labels -1 and +1 unless --classes
+// says otherwise; without --test a sixth of it is kept for testing. FOLDER holds MNIST's four files.
 //
 // --rate is the first step size of one example; a round of s examples moves by s times that, up to a bound.
 //
-// Noise is drawn from fixed seeds here, so that everyone gets the same numbers: these are measurements on public data, not
-// releases.
+// Noise is drawn from fixed seeds here, so that everyone gets the same numbers: these are measurements on public data,
+// not releases.
 #include <fmt/format.h>
 
 #include <array>

@@ -48,8 +48,8 @@ TEST(AccountQuestion, EpochsAreAnotherWayToSaySteps) {
   EXPECT_EQ(stated.run(kAddRemove).value().steps, Steps::of(40));
 }
 
-// The multiplier is σ over the clip norm for every draw: of batches of fixed size the event has half of it, and with the
-// whole data in a batch that is a Gaussian whose sensitivity is two clip norms.
+// The multiplier is σ over the clip norm for every draw: of batches of fixed size the event has half of it, and with
+// the whole data in a batch that is a Gaussian whose sensitivity is two clip norms.
 TEST(AccountQuestion, BatchesOfFixedSizePayForTwoClipNorms) {
   const NoiseMultiplier noise = NoiseMultiplier::of(8);
   const DpEvent event = batches(Draw::kFixedSize).run(kReplaceOne).value().event(noise);

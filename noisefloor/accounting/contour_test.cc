@@ -40,8 +40,8 @@ Wide upper_tail(const Wide& x) {
 }
 long double upper_tail(long double x) { return std::erfc(x / std::sqrt(2.0L)) / 2; }
 
-// Steps of the sampled Gaussian, and a Gaussian of μ beside them if μ > 0, by brute force: the last part in closed form,
-// the others by the trapezoid rule over all outcomes.
+// Steps of the sampled Gaussian, and a Gaussian of μ beside them if μ > 0, by brute force: the last part in closed
+// form, the others by the trapezoid rule over all outcomes.
 template <class Real>
 class Exact {
  public:
@@ -506,8 +506,8 @@ TEST(Contour, ReplacedRecordsAgreeWithTheLattice) {
   }
 }
 
-// Bounds that other code and other proofs give, at the edges of all parameters: those of one step and of the two add-remove
-// pairs from below, of Gaussians without sampling and of Rényi divergences from above.
+// Bounds that other code and other proofs give, at the edges of all parameters: those of one step and of the two
+// add-remove pairs from below, of Gaussians without sampling and of Rényi divergences from above.
 TEST(Contour, ReplacedRecordsAtTheEdges) {
   int narrow = 0;
   for (double q : {1e-6, 1e-3, 0.1, 0.999}) {

@@ -92,8 +92,8 @@ std::optional<Moments> moments_below(const LossLaw& law) {
   if (above.p + above.p_error > 0 || below.p + below.p_error > 0 || !(range.upper - range.lower <= 4 * kLargestLoss)) {
     return std::nullopt;
   }
-  // The divergence of P from Q is at least Σ p ln(p/q) over any cells (data processing), and the errors of p and q move it
-  // by no more than to the least of p ln(p/q) within them. Squares are at most those of the cells' ends.
+  // The divergence of P from Q is at least Σ p ln(p/q) over any cells (data processing), and the errors of p and q move
+  // it by no more than to the least of p ln(p/q) within them. Squares are at most those of the cells' ends.
   constexpr int cells = 2048;
   const double lowest = range.lower - 1e-12 * std::fabs(range.lower);
   const double h = (range.upper - lowest) / cells;
@@ -118,7 +118,8 @@ std::optional<Moments> moments_below(const LossLaw& law) {
   return Moments{mean - 1e-12 * size, squares * (1 + 1e-12)};
 }
 
-// The window that lattice.h would choose for δ, or for the δ of an ε that is given: about. Its exponentials overflow at 709.
+// The window that lattice.h would choose for δ, or for the δ of an ε that is given: about. Its exponentials overflow at
+// 709.
 struct EstimatedWindow {
   double width;
   double log_delta;
@@ -326,7 +327,8 @@ class Composition {
     return -std::expm1(log_finite) * (1 - 1e-12);
   }
 
-  // The sum's mean less its deviation (Cantelli): losses above mean − λ have the probability λ²/(variance + λ²) at least.
+  // The sum's mean less its deviation (Cantelli): losses above mean − λ have the probability λ²/(variance + λ²) at
+  // least.
   [[nodiscard]] std::optional<Moments> sum_below() const {
     Moments sum{0, 0};
     for (const RepeatedLaw& one : laws_) {
@@ -368,8 +370,8 @@ class Composition {
     return best;
   }
 
-  // How finely the lattice may be refined, and whether its lower bounds count; nothing where it would be out of its depth
-  // or take long.
+  // How finely the lattice may be refined, and whether its lower bounds count; nothing where it would be out of its
+  // depth or take long.
   struct Fit {
     int bits;
     bool from_below;
@@ -445,8 +447,8 @@ Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   return result;
 }
 
-// Groups of parts of one kind that differ in their parameters only, as many times the worst of them from above and the best
-// from below.
+// Groups of parts of one kind that differ in their parameters only, as many times the worst of them from above and the
+// best from below.
 Parts merged(const Parts& parts) {
   constexpr std::size_t groups = 8;
   Parts result = parts;

@@ -1,6 +1,7 @@
 // ε and δ of all the parts of a tree that have a law, composed by closed forms, the contour integral or the lattice.
 //
-// Guarantee:     true values lie in the intervals; of a single bound, at or below it (docs/proofs/certified_accounting.md).
+// Guarantee:     true values lie in the intervals; of a single bound, at or below it
+//                (docs/proofs/certified_accounting.md).
 // Not promised:  a public interface; pld.h is.
 //
 // Internal to accounting/.

@@ -81,7 +81,8 @@ class Extras {
   // The laws get a share of δ and each of the others an equal part of the rest. +∞ where this way gives none.
   [[nodiscard]] Result<double> composed_epsilon(double delta, std::span<const double> splits,
                                                 NeighbourDirection which) const {
-    // If the continuous law is (ε₀, δ₀)-DP, the one on the grid has δ = e^grid (δ₀ + e^ε₀ tail), for which 1e-9 is kept.
+    // If the continuous law is (ε₀, δ₀)-DP, the one on the grid has δ = e^grid (δ₀ + e^ε₀ tail), for which 1e-9 is
+    // kept.
     const bool grid = parts_.grid_delta > 0;
     const double available =
         (delta * (grid ? 1 - 1e-9 : 1) - parts_.extra_delta - spent_) * (1 - 0x1p-48) * std::exp(-parts_.grid_epsilon);
@@ -189,8 +190,8 @@ struct Bounds {
   }
 
  private:
-  // Replacing a sampled record is removing one and adding another: if removing is (ε₁, δ₁)-DP and adding (ε₂, δ₂)-DP, then
-  // replacing is (ε₁ + ε₂, δ₁ + e^{ε₁} δ₂)-DP.
+  // Replacing a sampled record is removing one and adding another: if removing is (ε₁, δ₁)-DP and adding (ε₂, δ₂)-DP,
+  // then replacing is (ε₁ + ε₂, δ₁ + e^{ε₁} δ₂)-DP.
   [[nodiscard]] Result<double> replaced_epsilon(double delta, std::span<const double> splits) const {
     double best = kInfinity;
     for (double share : splits) {

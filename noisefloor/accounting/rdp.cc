@@ -20,8 +20,8 @@ using internal::tree_bound;
 using internal::up;
 using internal::WholeOrders;
 
-// Total variation is δ at ε = 0, and δ falls with ε. Bretagnolle-Huber and Pinsker take the Kullback-Leibler divergence,
-// which is at most D_α; TV ≤ √(e^{D₂} − 1)/2.
+// Total variation is δ at ε = 0, and δ falls with ε. Bretagnolle-Huber and Pinsker take the Kullback-Leibler
+// divergence, which is at most D_α; TV ≤ √(e^{D₂} − 1)/2.
 double total_variation_bound(double order, double divergence) {
   double bound = std::min(std::sqrt(-std::expm1(-divergence)), std::sqrt(divergence / 2));
   if (order >= 2) bound = std::min(bound, std::sqrt(std::expm1(std::min(divergence, 2.0))) / 2);

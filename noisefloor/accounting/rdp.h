@@ -1,14 +1,15 @@
 // Rényi accounting: the Rényi-DP curve of an event tree, and the ε or δ that follows from it.
 //
-// Guarantee:     every divergence, ε and δ returned is an upper bound on the true one, for every event kind and for both
-//                directions of neighbours. Rounding of the arithmetic is covered by explicit margins (below 1e-12 of the
-//                result; for sampled Gaussians up to 5e-12, and 1e-10 as the noise multiplier falls to 0.01), given that
-//                exp, expm1, log and log1p of the standard library are right to 4 ulp.
+// Guarantee:     every divergence, ε and δ returned is an upper bound on the true one, for every event kind and for
+//                both directions of neighbours. Rounding of the arithmetic is covered by explicit margins (below 1e-12
+//                of the result; for sampled Gaussians up to 5e-12, and 1e-10 as the noise multiplier falls to 0.01),
+//                given that exp, expm1, log and log1p of the standard library are right to 4 ulp.
 // Implements:    Rényi DP (Mironov 2017); conversion of Canonne, Kamath, Steinke 2020 (Proposition 12) and Asoodeh et
-//                al. 2020, with Bretagnolle-Huber, Pinsker and chi-square bounds on the total variation; Poisson-sampled
-//                Gaussian by quadrature at real orders (remove dominates add: Mironov, Talwar, Zhang 2019, Theorem 5);
-//                sampling without replacement: Wang, Balle, Kasiviswanathan 2019; sums of discrete Gaussians: Kairouz,
-//                Liu, Steinke 2021; Skellam: Agarwal, Kairouz, Liu 2021; bounded range: Dong, Durfee, Rogers 2020.
+//                al. 2020, with Bretagnolle-Huber, Pinsker and chi-square bounds on the total variation;
+//                Poisson-sampled Gaussian by quadrature at real orders (remove dominates add: Mironov, Talwar, Zhang
+//                2019, Theorem 5); sampling without replacement: Wang, Balle, Kasiviswanathan 2019; sums of discrete
+//                Gaussians: Kairouz, Liu, Steinke 2021; Skellam: Agarwal, Kairouz, Liu 2021; bounded range: Dong,
+//                Durfee, Rogers 2020.
 // Exact:         Gaussian, Laplace, discrete Laplace (whole sensitivity), randomized response, tree aggregation,
 //                Poisson-sampled Gaussian up to noise multiplier 0.01, and the worst case of a pure ε or bounded range.
 //                The others are bounds.

@@ -571,8 +571,8 @@ TEST(Rdp, FixedSizeSamplesAreBounded) {
                   1e-12);
 }
 
-// Two records that pull a sampled sum in opposite directions: the noise multiplier is relative to one record's presence, so
-// that they are two of it apart.
+// Two records that pull a sampled sum in opposite directions: the noise multiplier is relative to one record's
+// presence, so that they are two of it apart.
 TEST(Rdp, PoissonUnderReplaceOneCoversOppositeRecords) {
   for (const double z : {0.7, 1.0, 4.0}) {
     const auto with = [=](double at) {

@@ -52,9 +52,9 @@ double divergence_of(std::span<const Atom> atoms, double order) {
 
 }  // namespace
 
-// The worst pair (P, Q) = ((1−q) Q + q P₁, Q) over all pairs (P₁, Q) with ratios in [e^−ε, e^ε], in its worse direction.
-// r^α and r^(1−α) are convex in r, and r has mean 1 and lies between two ends: the expectation is largest with all mass
-// on the ends, which is randomized response.
+// The worst pair (P, Q) = ((1−q) Q + q P₁, Q) over all pairs (P₁, Q) with ratios in [e^−ε, e^ε], in its worse
+// direction. r^α and r^(1−α) are convex in r, and r has mean 1 and lies between two ends: the expectation is largest
+// with all mass on the ends, which is randomized response.
 double pure_divergence(double q, double epsilon, double order) {
   if (epsilon == 0) return 0;
   if (epsilon == kInfinity) return kInfinity;
@@ -80,7 +80,8 @@ double randomized_response_divergence(double epsilon, std::uint64_t categories, 
   return std::min(epsilon, divergence_of(atoms, order));  // in this order, as above
 }
 
-// ε-bounded range: ratios lie in [e^{t−ε}, e^t] for some t in [0, ε]. As above the worst law for t has two outcomes, and
+// ε-bounded range: ratios lie in [e^{t−ε}, e^t] for some t in [0, ε]. As above the worst law for t has two outcomes,
+// and
 //   A(t) = (e^{at}(1 − e^{−αε}) − e^{αt}(e^{−ε} − e^{−αε})) / (1 − e^{−ε})
 // is largest at the t below, where A = e^{at}(1 − e^{−αε}) / (α (1 − e^{−ε})).
 double bounded_range_divergence(double epsilon, double order) {
@@ -173,7 +174,8 @@ double discrete_gaussian_divergence(const DiscreteGaussianEvent& event, double o
   // One summand alone protects this much (Canonne, Kamath, Steinke 2020, Theorem 4), and more noise is post-processing.
   const double one = up(up(order / 2 * (l2 * l2)));
   if (event.summands.value() == 1 || sigma < 0.5) return one;
-  // Kairouz, Liu, Steinke 2021, Proposition 14; σ ≥ 1/2. The exponents k/(k+1) grow, so that a later term bounds the rest.
+  // Kairouz, Liu, Steinke 2021, Proposition 14; σ ≥ 1/2. The exponents k/(k+1) grow, so that a later term bounds the
+  // rest.
   constexpr std::uint64_t kTerms = 256;
   double tau = 0;
   std::uint64_t k = 1;

@@ -12,14 +12,14 @@ namespace {
 
 // D_α((1−q) N(0,1) + q N(s,1) ‖ N(0,1)), the remove direction, which dominates. With r(x) = 1 − q + q e^{sx − s²/2},
 // A = ∫ φ r^α is computed by the trapezoidal rule of step h on all of ℝ:
-//   Discretisation: r has no zero for |Im x| < π/s, |r(x+iy)| ≤ r(x) and |φ(x+iy)| = φ(x) e^{y²/2}. So φ r^α is analytic
-//     there, and the error is at most η A with η = 2 e^{d²/2} / (e^{2πd/h} − 1), for every d < π/s (Trefethen and
-//     Weideman 2014, Theorem 5.1). What is summed is φ g; the sum of the rest, φ (1 + αu), is that of two Gaussians,
-//     whose error is at most (1 + 2αq) η' with η' = 2 / (e^{2π²/h²} − 1).
+//   Discretisation: r has no zero for |Im x| < π/s, |r(x+iy)| ≤ r(x) and |φ(x+iy)| = φ(x) e^{y²/2}. So φ r^α is
+//     analytic there, and the error is at most η A with η = 2 e^{d²/2} / (e^{2πd/h} − 1), for every d < π/s (Trefethen
+//     and Weideman 2014, Theorem 5.1). What is summed is φ g; the sum of the rest, φ (1 + αu), is that of two
+//     Gaussians, whose error is at most (1 + 2αq) η' with η' = 2 / (e^{2π²/h²} − 1).
 //   Truncation: let ψ = −x²/2 + α ln r. ψ' = αs p(x) − x with a logistic p, so that ψ' is convex below x₀, where
-//     p = 1/2, and concave above. If αs² ≤ 4, ψ' falls everywhere. Else it falls, rises, and falls again from x_h on; so
-//     ψ has at most two peaks, the right one (`far`) at x_h or above. g ≤ r^α, and g ≤ a left of s/2. Terms below e^cut
-//     of the scale are left out and their sum is bounded by these facts.
+//     p = 1/2, and concave above. If αs² ≤ 4, ψ' falls everywhere. Else it falls, rises, and falls again from x_h on;
+//     so ψ has at most two peaks, the right one (`far`) at x_h or above. g ≤ r^α, and g ≤ a left of s/2. Terms below
+//     e^cut of the scale are left out and their sum is bounded by these facts.
 //   Rounding: margins that grow with the numbers that were added in the exponents.
 // Nothing is proved about tightness, and nothing depends on it: all errors are added to the result.
 class SampledGaussian {

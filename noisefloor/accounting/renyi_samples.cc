@@ -101,14 +101,15 @@ std::vector<long double> centred_moments(double square, int n) {
 // Let W = P₁/Q, r = P/Q = 1 − q + qW, B_l = e^{(l−1) D_l}.
 //   Remove: Minkowski gives A^{1/α} ≤ 1 − q + q B_α^{1/α}; at a whole order n the binomial sum
 //           A − 1 ≤ Σ_{l≥2} C(n,l) q^l (1−q)^{n−l} (B_l − 1).
-//   Add:    E_Q[r^{−a}], to which the reverse Minkowski inequality applies: D ≤ −ln(1 − q + q e^{−D_α}). At a whole order,
+//   Add:    E_Q[r^{−a}], to which the reverse Minkowski inequality applies: D ≤ −ln(1 − q + q e^{−D_α}). At a whole
+//           order,
 //           E_P[(1 + qX)^n] with X = (Q − P₁)/P, E_P[X] = 0, and b^{1−l} being convex in b:
 //           E_P[X^l] ≤ (1−q) E_Q|W−1|^l + q E_{P₁}|1/W−1|^l ≤ B_l − 1, the latter since |w−1|^l ≤ w^l − 1 − l(w−1) for
 //           w ≥ 0, l ≥ 2. So A − 1 ≤ Σ_{l≥2} C(n,l) q^l (B_l − 1). If the inner event is ε-DP, |W−1| ≤ e^ε − 1 and
 //           E|W−1|^l ≤ (e^ε−1)^{l−2} (B₂−1) as well.
 // If the inner event has a δ: with Q = (1−δ) Q' + δ Q'' and P₁ = (1−δ) P' + δ P'', P and Q share the weight qδ of P''
-// against Q'', and what is left is a mixture of Q'' against itself and of (1−q) Q' + q P' against Q'. By joint convexity
-// its A is at most that of the latter pair. So δ becomes qδ.
+// against Q'', and what is left is a mixture of Q'' against itself and of (1−q) Q' + q P' against Q'. By joint
+// convexity its A is at most that of the latter pair. So δ becomes qδ.
 Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency adjacency, double order,
                                    TreePlace place) {
   if (adjacency == Adjacency::kReplaceOne) return replaced_sample(event, order, place);
@@ -148,14 +149,15 @@ Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency a
   return RenyiBound{std::min({d, std::max(remove, add), pure_divergence(q, pure, order)}), delta};
 }
 
-// A uniform subset of fixed size, replace-one. P = (1−γ) R + γ P₁, Q = (1−γ) R + γ Q₁, and all of R, P₁, Q₁ are pairwise
-// neighbours. A = Σ C(n,j) γ^j E_Q[((P₁−Q₁)/Q)^j], of which the first-order term is 0, and by convexity E_Q|…|^j is at
-// most E_r|(p−q)/r|^j for some neighbours p, q, r. Of that
+// A uniform subset of fixed size, replace-one. P = (1−γ) R + γ P₁, Q = (1−γ) R + γ Q₁, and all of R, P₁, Q₁ are
+// pairwise neighbours. A = Σ C(n,j) γ^j E_Q[((P₁−Q₁)/Q)^j], of which the first-order term is 0, and by convexity
+// E_Q|…|^j is at most E_r|(p−q)/r|^j for some neighbours p, q, r. Of that
 //   • |p−q|^j ≤ p^j + q^j gives 2 B_j, and (e^ε−1)^j B_j if ε-DP (|p−q| ≤ (e^ε−1) q);
 //   • by cases of the order of p, q, r it is at most 4 max E|p/q−1|^j (where p ≥ r ≥ q, r^{1−j} ≤ q^{1−j}; where
 //     p ≥ q ≥ r, p−q ≤ p−r; and so on), and E|p/q−1|^j ≤ B_j − 1, see above;
 //   • for Gaussians E|p/q−1|^j is known for even j, and for odd j at most the geometric mean of its neighbours.
-// This is Wang, Balle, Kasiviswanathan 2019, Theorems 9 and 27. Besides, A ≤ 1 − γ + γ B_α, also if there is a δ (→ γδ).
+// This is Wang, Balle, Kasiviswanathan 2019, Theorems 9 and 27. Besides, A ≤ 1 − γ + γ B_α, also if there is a δ (→
+// γδ).
 Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjacency adjacency, double order,
                                       TreePlace place) {
   if (adjacency != Adjacency::kReplaceOne) {

@@ -22,7 +22,8 @@
 
 namespace noisefloor {
 
-// Which of two neighbours has one record more than the other; or both have one, and the two pull in opposite directions.
+// Which of two neighbours has one record more than the other; or both have one, and the two pull in opposite
+// directions.
 enum class Direction : std::uint8_t { kRemove, kAdd, kReplace };
 
 class SubsampledGaussianTransform final : public LossTransform {

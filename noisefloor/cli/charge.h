@@ -41,7 +41,8 @@ class ChosenOutlet {
   std::optional<FileOutlet> file_;
 };
 
-// Asks the question over the road, and writes the answer to a file if there is an --output. `guarantee` is for summary_of.
+// Asks the question over the road, and writes the answer to a file if there is an --output. `guarantee` is for
+// summary_of.
 [[nodiscard]] Result<Summary> charge(const ChargeOptions& options, const Question& question,
                                      const std::string& guarantee);
 

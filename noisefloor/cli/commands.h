@@ -8,8 +8,8 @@ namespace noisefloor::cli {
 // What a plan costs, and what fits a budget (account_command.cc).
 void add_account_command(CLI::App& app, Action& action);
 void add_calibrate_command(CLI::App& app, Action& action);
-// A durable privacy budget, spent from by everyone and checked by anyone: budget_command.cc, and budget_look.cc for those
-// subcommands that spend nothing.
+// A durable privacy budget, spent from by everyone and checked by anyone: budget_command.cc, and budget_look.cc for
+// those subcommands that spend nothing.
 void add_budget_command(CLI::App& app, Action& action);
 void add_budget_look_commands(CLI::App& budget, Action& action);
 // Does a pipeline keep its budget, and what looks wrong with it, with a description or with a training.

@@ -18,8 +18,8 @@ class App;
 
 namespace noisefloor::cli {
 
-// Shows a job's progress on standard error: one line that is written over on a terminal, elsewhere a line now and then. The
-// first Ctrl-C stops the job after its present step; the second one ends the process.
+// Shows a job's progress on standard error: one line that is written over on a terminal, elsewhere a line now and then.
+// The first Ctrl-C stops the job after its present step; the second one ends the process.
 class Console final : public TrainingObserver {
  public:
   explicit Console(bool quiet);
@@ -34,8 +34,8 @@ class Console final : public TrainingObserver {
   void earlier_checkpoint(const std::string& path) override { checkpoint_ = path; }
   void conflict(const DatasetConflict& conflict) override { conflict_ = conflict; }
 
-  // The error of a job on this file, with the command that would allow it deliberately, and with the option that goes on
-  // from a checkpoint that was left.
+  // The error of a job on this file, with the command that would allow it deliberately, and with the option that goes
+  // on from a checkpoint that was left.
   [[nodiscard]] Error explained(Error error, const std::string& file) const;
 
  private:
@@ -62,8 +62,8 @@ struct CreateOption {
   [[nodiscard]] NewDatasets unknown() const { return create ? NewDatasets::kAdd : NewDatasets::kRefuse; }
 };
 
-// The ledger that is to pay. Without --create neither a ledger nor a budget is made: the refusal says what would be. A job
-// that the budget would not allow for leaves no ledger behind.
+// The ledger that is to pay. Without --create neither a ledger nor a budget is made: the refusal says what would be. A
+// job that the budget would not allow for leaves no ledger behind.
 [[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption& option,
                                                const TrainingFile& file, const AskOutlook& outlook);
 

@@ -41,8 +41,9 @@ struct OpenedLedger {
 };
 [[nodiscard]] Result<OpenedLedger> open_or_create(const LedgerAccess& access);
 
-// The ledger that is to pay for uses of the dataset which `file` describes. Unless `create` is set, neither a ledger nor a budget
-// is made: the refusal says what would be. Uses that the budget would not allow for leave no ledger behind.
+// The ledger that is to pay for uses of the dataset which `file` describes. Unless `create` is set, neither a ledger
+// nor a budget is made: the refusal says what would be. Uses that the budget would not allow for leave no ledger
+// behind.
 using AskOutlook = std::function<Result<Outlook>(Ledger*)>;
 [[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const BudgetTerms& if_new,
                                                const std::string& file, const AskOutlook& outlook);

@@ -7,8 +7,8 @@
 
 namespace noisefloor::cli {
 
-// Writes report.html into the folder and returns its path. The result of a job stands whether or not there is a report: an
-// error becomes a warning, and the path empty. `ledger`, which is at `place`, may be null.
+// Writes report.html into the folder and returns its path. The result of a job stands whether or not there is a report:
+// an error becomes a warning, and the path empty. `ledger`, which is at `place`, may be null.
 [[nodiscard]] std::string try_to_write_report(const std::string& folder, Ledger* ledger, const std::string& place);
 
 // A text as one word of a shell's command line, in quotes where it needs them.

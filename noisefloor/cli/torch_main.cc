@@ -24,8 +24,8 @@ Result<std::unique_ptr<WorkerGroup>> meet(const Meeting& meeting) {
   return meet_workers(options);
 }
 
-// Buffers of one micro-batch are given back and asked for again in the next: to the kernel and from it that takes half of the
-// time of small models.
+// Buffers of one micro-batch are given back and asked for again in the next: to the kernel and from it that takes half
+// of the time of small models.
 void keep_freed_memory() {
   (void)::mallopt(M_MMAP_THRESHOLD, 32 << 20);
   (void)::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());

@@ -1,5 +1,5 @@
-// Several processes that train one model: `--workers K` starts the others on this machine, `--rendezvous HOST:PORT --rank R` joins
-// those on other machines.
+// Several processes that train one model: `--workers K` starts the others on this machine, `--rendezvous HOST:PORT
+// --rank R` joins those on other machines.
 //
 // What they say to each other is in training/worker_team.h, and training/worker_processes.h starts and ends them.
 // Thread safety: none.
@@ -30,8 +30,8 @@ struct WorkerOptions {
 
 class Workers {
  public:
-  // Starts the others if they are to run here, and meets them. One worker alone if the options say nothing of others. May
-  // begin the program anew (torch_backend.h).
+  // Starts the others if they are to run here, and meets them. One worker alone if the options say nothing of others.
+  // May begin the program anew (torch_backend.h).
   [[nodiscard]] static Result<std::unique_ptr<Workers>> meet(const WorkerOptions& options);
 
   // All of them, as this one sees them; they must outlive it.

@@ -1,6 +1,7 @@
 // A file of which nobody has said what it is: a training, a dataset's description, or a pipeline.
 //
-// Guarantee:     as pipeline.h: reading never fails, and all findings come back with their places, in the order of the file.
+// Guarantee:     as pipeline.h: reading never fails, and all findings come back with their places, in the order of the
+//                file.
 // Thread safety: pure functions but for the files that a training names; plain data.
 #pragma once
 
@@ -34,7 +35,8 @@ struct CheckedFile {
 [[nodiscard]] CheckedFile check_file(std::string_view text, const ReadNamedFile& named = {});
 
 // The dataset that a text describes, or that a training names or describes. `location` is where the text was found: it
-// stands in errors, and a training's files are beside it. kInvalidArgument with the first error, its line and its remedy.
+// stands in errors, and a training's files are beside it. kInvalidArgument with the first error, its line and its
+// remedy.
 [[nodiscard]] Result<DatasetDescription> description_in(std::string_view text, const std::string& location);
 
 }  // namespace noisefloor

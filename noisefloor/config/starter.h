@@ -3,7 +3,8 @@
 // Guarantee:     the texts depend on the outline and the names alone. They state a bound or a value only if the caller
 //                passes what it read from a public file; everything else is a blank (blank.h), so that neither file can
 //                be used before a person has filled it in.
-// Errors:        write_starter refuses to overwrite a file (kInvalidArgument), and passes on what is wrong with the table.
+// Errors:        write_starter refuses to overwrite a file (kInvalidArgument), and passes on what is wrong with the
+//                table.
 // Thread safety: pure functions, except write_starter, which writes files.
 #pragma once
 

@@ -1,8 +1,8 @@
 // The numbers of one column of a dataset, for mechanisms.
 //
-// Guarantee:     where the dataset is about persons, each person gives at most rows_per_person numbers, chosen at random among
-//                that person's own; which ones does not depend on anybody else. A missing value is the constant that the
-//                description states. Errors name file, line and column, and no cell.
+// Guarantee:     where the dataset is about persons, each person gives at most rows_per_person numbers, chosen at
+//                random among that person's own; which ones does not depend on anybody else. A missing value is the
+//                constant that the description states. Errors name file, line and column, and no cell.
 // Thread safety: pure functions; the source of randomness is used by one thread at a time.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace noisefloor {
 
 inline constexpr std::size_t kMaxNumbers = 200'000'000;
 
-// The column as the description states it. kInvalidArgument for data that are no table, and for a column without bounds.
+// The column as the description states it. kInvalidArgument for data that are no table, and for a column without
+// bounds.
 [[nodiscard]] Result<NumericColumn> find_column(const DatasetDescription& description, const std::string& name);
 
 [[nodiscard]] Result<std::vector<double>> read_column(const DescribedRows& rows, const NumericColumn& column,

@@ -56,8 +56,8 @@ TEST_F(ColumnTest, APersonGivesNoMoreNumbersThanAllowed) {
   for (const double own : {7.0, 8.0, 9.0}) EXPECT_EQ(std::count(numbers.begin(), numbers.end(), own), 1) << own;
 }
 
-// Each of a person's rows is chosen equally often: a rule that keeps the first ones, or the last, fails by far. With 20,000
-// draws of 2 out of 5 the count of a row has the standard deviation 69; the limit is six of them.
+// Each of a person's rows is chosen equally often: a rule that keeps the first ones, or the last, fails by far. With
+// 20,000 draws of 2 out of 5 the count of a row has the standard deviation 69; the limit is six of them.
 TEST_F(ColumnTest, ChoosesAmongAPersonsRowsUniformly) {
   rows_->description.unit = {PrivacyUnit::kPerson, "id", 2};
   std::string text = "id,age,sick\n";

@@ -24,8 +24,8 @@ float* zeros(std::size_t floats) {
   return static_cast<float*>(memory);
 }
 
-// Calls visit(place in a, place in b, vectors) for all features of a tensor that stands in two layouts, in runs that are
-// contiguous in both.
+// Calls visit(place in a, place in b, vectors) for all features of a tensor that stands in two layouts, in runs that
+// are contiguous in both.
 template <class Visit>
 void each_run(const Shape& shape, std::size_t copies, Strides a, Strides b, Visit visit) {
   if (a.copy == shape.height * shape.width * a.column && a.copy == b.copy) {

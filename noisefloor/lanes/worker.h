@@ -1,9 +1,9 @@
 // One thread's share of a batch: sums of weighted gradients of single examples.
 //
-// Guarantee:     drain() adds Σ_e factor(e) · gradient(e) over the examples since the last one, where gradient(e) is that
-//                of example e's loss alone (the mean over its copies), and factor(e) is what `weigh` made of its norm. An
-//                example whose factor is 0 adds exactly nothing, even if its gradient is not finite. The sum of one batch
-//                has the same bits if its examples come in the same blocks.
+// Guarantee:     drain() adds Σ_e factor(e) · gradient(e) over the examples since the last one, where gradient(e) is
+//                that of example e's loss alone (the mean over its copies), and factor(e) is what `weigh` made of its
+//                norm. An example whose factor is 0 adds exactly nothing, even if its gradient is not finite. The sum
+//                of one batch has the same bits if its examples come in the same blocks.
 // Requires:      one program for packed weights and worker.
 // Thread safety: one worker for each thread; packed weights are only read.
 #pragma once
@@ -19,8 +19,8 @@
 
 namespace noisefloor::lanes {
 
-// factors[group · lanes + e] from squared_norms[group · lanes + e], the squared L2 norms of the gradients of example e's
-// part in each group of parameters. Lanes without an example are there, with norm 0; their factors are ignored.
+// factors[group · lanes + e] from squared_norms[group · lanes + e], the squared L2 norms of the gradients of example
+// e's part in each group of parameters. Lanes without an example are there, with norm 0; their factors are ignored.
 using Weigh = std::function<void(std::span<const float> squared_norms, std::span<float> factors)>;
 
 // Fills with independent uniform bits.
@@ -39,7 +39,8 @@ struct StepGrid {
   double bound = 0;  // an example whose rounded gradient has more steps than this (L2) is left out; below 2^51
 };
 
-// Neighbouring examples first … last − 1 of a block, and where their gradients are added up: a number for each parameter.
+// Neighbouring examples first … last − 1 of a block, and where their gradients are added up: a number for each
+// parameter.
 struct Stretch {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -50,18 +51,18 @@ class Worker {
  public:
   explicit Worker(const Program& program);
 
-  // Adds a block. Without `weigh` all factors are 1, and norms are not computed. `random` is asked for program.words() words in all.
-  // losses: added to, one for each example; may be empty.
+  // Adds a block. Without `weigh` all factors are 1, and norms are not computed. `random` is asked for program.words()
+  // words in all. losses: added to, one for each example; may be empty.
   void add(const PackedWeights& weights, std::span<const float> parameters, const Block& block, const Weigh& weigh,
            const RandomWords& random, std::span<float> losses);
 
-  // Adds a block of gradients that are weighted, then rounded to the grid coordinate by coordinate: sums[parameter] counts
-  // steps, exactly. What an example adds does not depend on others. Requires: |sums| below 2^62.
+  // Adds a block of gradients that are weighted, then rounded to the grid coordinate by coordinate: sums[parameter]
+  // counts steps, exactly. What an example adds does not depend on others. Requires: |sums| below 2^62.
   void add_on_grid(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
                    const Weigh& weigh, const RandomWords& random, const StepGrid& grid, std::span<std::int64_t> sums);
 
-  // Adds the gradients of a block, without weights, to the sums of its stretches. What is added to one does not depend on
-  // examples outside of it, even if their gradients are not finite.
+  // Adds the gradients of a block, without weights, to the sums of its stretches. What is added to one does not depend
+  // on examples outside of it, even if their gradients are not finite.
   void add_to(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
               const RandomWords& random, std::span<const Stretch> stretches);
 
@@ -90,8 +91,8 @@ class Worker {
   // Returns the factors, [group][lane].
   float* weighed(const PackedWeights& weights, std::span<const float> parameters, const Block& block,
                  const Weigh& weigh, const RandomWords& random, std::span<float> losses);
-  // Calls visit(values, factors, count, first parameter) for all gradients of the block: value i of lane l, times its factor, is
-  // its part of the gradient of parameter first + i.
+  // Calls visit(values, factors, count, first parameter) for all gradients of the block: value i of lane l, times its
+  // factor, is its part of the gradient of parameter first + i.
   template <class Visit>
   void each_gradient(float* factors, Visit visit);
   // The weighted gradient of one output of a Linear layer, [input][lane], where an example has several copies. It means

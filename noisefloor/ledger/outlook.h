@@ -1,7 +1,8 @@
 // What uses would be charged, and whether their budget allows for them: found out without spending or writing anything.
 //
-// Guarantee:     a new use is said to fit where reserving at this moment would grant it: both go through the same functions, with
-//                times, plans and retired datasets. Others may spend in between, so reserving still decides.
+// Guarantee:     a new use is said to fit where reserving at this moment would grant it: both go through the same
+//                functions, with times, plans and retired datasets. Others may spend in between, so reserving still
+//                decides.
 // Thread safety: as the ledger's.
 #pragma once
 
@@ -34,9 +35,9 @@ enum class Repeats : std::uint8_t {
   kMustBeAnswered,  // it fits as reserving would: the key stands for this very request, and that was answered
 };
 
-// The outlook of uses of one budget, one after the other. `ledger` may be null, and may be open for looking only. A budget that
-// is not there is tried as `if_new`. kInvalidArgument for a use that has no meaning under the budget, such as one for other
-// neighbours.
+// The outlook of uses of one budget, one after the other. `ledger` may be null, and may be open for looking only. A
+// budget that is not there is tried as `if_new`. kInvalidArgument for a use that has no meaning under the budget, such
+// as one for other neighbours.
 [[nodiscard]] Result<Outlook> outlook_of(std::span<const ReserveRequest> uses, const BudgetTerms& if_new,
                                          Ledger* ledger, Repeats repeats = Repeats::kFit);
 

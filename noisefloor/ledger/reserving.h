@@ -1,5 +1,5 @@
-// From a request to the entry that the ledger writes, and what a row of requests would do to a budget. The ledger reserves with
-// these functions and looks ahead with them, so that a rehearsal and a reservation cannot disagree.
+// From a request to the entry that the ledger writes, and what a row of requests would do to a budget. The ledger
+// reserves with these functions and looks ahead with them, so that a rehearsal and a reservation cannot disagree.
 //
 // Thread safety: pure functions.
 #pragma once

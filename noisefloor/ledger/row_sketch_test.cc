@@ -202,7 +202,8 @@ TEST(RowSketch, RecognisesOneUnevenColumn) {
   }
 }
 
-// Columns that follow from a design are equal in tables that have nothing in common: a quota for each site, days of a year.
+// Columns that follow from a design are equal in tables that have nothing in common: a quota for each site, days of a
+// year.
 TEST(RowSketch, TakesADesignForNoCommonContent) {
   const std::vector<int> days{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   Rows a;

@@ -22,8 +22,8 @@ struct Bracket {
   double fails;
 };
 
-// When a bracket is narrow enough: after so many halvings, or when its width is at most `relative` times its larger end,
-// or at most `absolute`. It also ends where there is no number between the ends.
+// When a bracket is narrow enough: after so many halvings, or when its width is at most `relative` times its larger
+// end, or at most `absolute`. It also ends where there is no number between the ends.
 struct BisectUntil {
   int halvings = 2000;
   double relative = 0;

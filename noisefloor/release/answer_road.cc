@@ -29,8 +29,8 @@ Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& qu
     return success();
   }));
   if (!known) return spend;
-  // Version 0.1 described a question by less than is written today. A key that it used keeps its meaning: the ledger knows the
-  // request by its words of then.
+  // Version 0.1 described a question by less than is written today. A key that it used keeps its meaning: the ledger
+  // knows the request by its words of then.
   ReserveRequest former = spend;
   former.note.configuration = question.former_configuration;
   const Result<LedgerState::Budget> found = ledger->rehearse(former);

@@ -40,7 +40,8 @@ struct ReleasedAnswer {
 [[nodiscard]] Result<ReleasedAnswer> release_answer(const AnswerRequest& request, const Question& question,
                                                     Ledger& ledger, Outlet& outlet);
 
-// What the ledger is asked for. A key that version 0.1 used is asked for in the words of version 0.1. `ledger` may be null.
+// What the ledger is asked for. A key that version 0.1 used is asked for in the words of version 0.1. `ledger` may be
+// null.
 [[nodiscard]] Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& question, Ledger* ledger);
 
 // The answer of a sealed document, which must be verified first (verify_release); nothing if version 0.1 wrote it.

@@ -362,7 +362,7 @@ TEST_F(AnswerRoadTest, DrawsWithoutALedgerAndMarksReplays) {
   EXPECT_EQ(spent(), 0);
 }
 
-// --- Outlooks -------------------------------------------------------------------------------------------------------------
+// --- Outlooks --------------------------------------------------------------------------------------------------------
 
 TEST_F(AnswerRoadTest, PredictsWhatARequestWillGet) {
   const auto reader = value_of(Ledger::open_to_read(place_, {}));

@@ -1,6 +1,6 @@
-// A demonstration of secure sums that anyone can follow: five clients, one server that may lie, and three rounds. In the first
-// everyone stays, in the second one client falls silent after its keys were shared, and in the third two do, which is one
-// more than the round can bear.
+// A demonstration of secure sums that anyone can follow: five clients, one server that may lie, and three rounds. In
+// the first everyone stays, in the second one client falls silent after its keys were shared, and in the third two do,
+// which is one more than the round can bear.
 //
 // Guarantee:     the same stream gives the same demonstration. Updates and keys are made up.
 // Errors:        kInternal if a round that should give a sum gives none, or one below its threshold gives one.

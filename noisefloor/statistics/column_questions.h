@@ -4,12 +4,12 @@
 //   NF_TRY(const Question question, column_question(rows, {ColumnStatistic::kMean, "age", Epsilon::of(1)}, random));
 //   NF_TRY(const ReleasedAnswer made, ask_dataset(rows, question, {"mean-age", "1.0"}, *ledger, outlet));
 //
-// Guarantee:     bounds, neighbours and the rows of a person are those of the description; a person's further rows are left out
-//                (dataset/column.h). The rows are claimed before anything is drawn: what the ledger knows under another name is
-//                refused, and one budget pays for every use of them (dataset/paying.h). The answer names the dataset and the
-//                digest of its description.
-// Refused:       persons with several rows under replace-one: exchanging one may change how many rows there are, for which
-//                these mechanisms have no bound.
+// Guarantee:     bounds, neighbours and the rows of a person are those of the description; a person's further rows are
+//                left out (dataset/column.h). The rows are claimed before anything is drawn: what the ledger knows
+//                under another name is refused, and one budget pays for every use of them (dataset/paying.h). The
+//                answer names the dataset and the digest of its description.
+// Refused:       persons with several rows under replace-one: exchanging one may change how many rows there are, for
+//                which these mechanisms have no bound.
 // Thread safety: as the ledger's.
 #pragma once
 
@@ -52,8 +52,8 @@ struct DatasetAsker {
                                                  const DatasetAsker& asker, Ledger& ledger, Outlet& outlet,
                                                  std::optional<DatasetConflict>* conflict = nullptr);
 
-// What asking would spend from the budget that the description names, and whether that allows for it. Nothing is claimed. The
-// ledger may be null: then the budget would be made.
+// What asking would spend from the budget that the description names, and whether that allows for it. Nothing is
+// claimed. The ledger may be null: then the budget would be made.
 [[nodiscard]] AnswerRequest request_about(const DatasetDescription& description, const DatasetAsker& asker);
 [[nodiscard]] Result<Outlook> outlook_about(const DatasetDescription& description, const Question& question,
                                             const DatasetAsker& asker, Ledger* ledger);

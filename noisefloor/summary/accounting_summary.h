@@ -1,5 +1,5 @@
-// What accountants answer, for people and as JSON: ε at a δ, δ at an ε, every accountant side by side, the parameter that
-// keeps a budget, and curves.
+// What accountants answer, for people and as JSON: ε at a δ, δ at an ε, every accountant side by side, the parameter
+// that keeps a budget, and curves.
 //
 // Guarantee:     an interval is the certified one of the accountant; an estimate is called an estimate.
 // Thread safety: pure functions, except write_curve, which writes two files.
@@ -26,7 +26,8 @@ namespace noisefloor {
 [[nodiscard]] Result<Summary> solution_summary(const Target& target, const StatedTraining& stated,
                                                std::optional<NoiseMultiplier> noise, SolveFor unknown,
                                                PrivacyUnit unit);
-// The least noise for `count` queries if that is given; otherwise the most queries with this noise. Requires one of the two.
+// The least noise for `count` queries if that is given; otherwise the most queries with this noise. Requires one of the
+// two.
 [[nodiscard]] Result<Summary> solution_summary(const Target& target, QueryNoise kind, std::optional<Steps> count,
                                                std::optional<NoiseMultiplier> noise, PrivacyUnit unit);
 

@@ -59,7 +59,7 @@ std::string shown_cell(const AnswerColumn& column, std::size_t row) {
   return std::visit([&](const auto& cells) { return ShownCell{}(cells[row]); }, column.cells);
 }
 
-// --- For programs ---------------------------------------------------------------------------------------------------------
+// --- For programs ----------------------------------------------------------------------------------------------------
 
 Json cell_json(const AnswerColumn& column, std::size_t row) {
   return std::visit(
@@ -119,7 +119,7 @@ void set_fields(Summary& summary, const Answer& answer) {
   }
 }
 
-// --- For people -----------------------------------------------------------------------------------------------------------
+// --- For people ------------------------------------------------------------------------------------------------------
 
 void add_bars(Summary& summary, const ErrorBars& bars) {
   summary.line(fmt::format("{} % interval", shown(100 * bars.confidence.value())),

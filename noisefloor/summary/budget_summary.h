@@ -24,15 +24,16 @@ namespace noisefloor {
 // Adds the lines about one budget.
 void add_budget(Summary& summary, const LedgerState::Budget& budget);
 
-// A budget that was made in this ledger. Of a planned one also the epsilon of the whole plan, or the error of certifying it.
+// A budget that was made in this ledger. Of a planned one also the epsilon of the whole plan, or the error of
+// certifying it.
 [[nodiscard]] Result<Summary> summary_of_new_budget(const LedgerState::Budget& budget, const UsedLedger& ledger);
 
 // A part of a budget, and what that leaves of its parent. `rehearsed`: it would fit, and was not made.
 [[nodiscard]] Summary summary_of_part(const LedgerState::Budget& part, const LedgerState::Budget& parent,
                                       bool rehearsed);
 
-// A request that was granted, or the answer that it got before. `after` is its budget as of now. The bytes of an earlier
-// answer are a field only: the front end says where they went.
+// A request that was granted, or the answer that it got before. `after` is its budget as of now. The bytes of an
+// earlier answer are a field only: the front end says where they went.
 [[nodiscard]] Summary summary_of(const Reservation& reservation, const ReserveRequest& request,
                                  const LedgerState::Budget& after);
 

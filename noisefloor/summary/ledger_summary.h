@@ -30,7 +30,8 @@ void add_ledger(Summary& summary, const UsedLedger& ledger);
 // All uses of a budget, or of all budgets if the name is empty. `version` is that of the program.
 [[nodiscard]] Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, const std::string& version);
 
-// How a ledger was verified. `remedy` says in the words of the front end how to compare with a witness; it may be empty.
+// How a ledger was verified. `remedy` says in the words of the front end how to compare with a witness; it may be
+// empty.
 struct VerifiedLedger {
   std::string location;
   double seconds = 0;

@@ -1,5 +1,5 @@
-// What a job has to say: one JSON object for programs, a short table for people. Every front end shows the same: the command
-// line prints it, and a server would send it.
+// What a job has to say: one JSON object for programs, a short table for people. Every front end shows the same: the
+// command line prints it, and a server would send it.
 //
 // Thread safety: one summary is for one thread at a time.
 #pragma once

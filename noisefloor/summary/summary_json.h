@@ -1,4 +1,5 @@
-// Summaries with fields of any shape: objects and lists. Internal to this folder, so that no front end has to read JSON's header.
+// Summaries with fields of any shape: objects and lists. Internal to this folder, so that no front end has to read
+// JSON's header.
 #pragma once
 
 #include <nlohmann/json.hpp>

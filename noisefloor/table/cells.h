@@ -21,7 +21,8 @@ namespace noisefloor::internal {
 [[nodiscard]] Result<double> number_in(const CsvReader& reader, const Schema& schema, const NumericColumn& column,
                                        std::string_view cell);
 
-// The id in a cell. Records without an id might all be one person's, or a person's of other records: no bound holds for them.
+// The id in a cell. Records without an id might all be one person's, or a person's of other records: no bound holds for
+// them.
 [[nodiscard]] Result<std::string_view> person_in(const CsvReader& reader, const Schema& schema, std::string_view cell);
 
 }  // namespace noisefloor::internal

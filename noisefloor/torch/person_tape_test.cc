@@ -1,4 +1,5 @@
-// Training by person with torch: against each person's mean gradient by ordinary autograd, and against rows, to the bit.
+// Training by person with torch: against each person's mean gradient by ordinary autograd, and against rows, to the
+// bit.
 #include <torch/torch.h>
 
 #include <cmath>

@@ -1,14 +1,16 @@
 // Gradients of any torch module whose layers record on a tape, for DP-SGD (sgd/dp_sgd.h).
 //
 //   auto model = make_private(torch::nn::Sequential(…)).model;
-//   auto source = TapeSource::create(*model, [&](const torch::Tensor& x) { return model->forward(x); }, data, {}).value();
+//   auto forward = [&](const torch::Tensor& x) { return model->forward(x); };
+//   auto source = TapeSource::create(*model, forward, data, {}).value();
 //   auto sgd = DpSgd::create(options, sampler, *source, source->weights()).value();
 //   sgd.step(random);
 //
-// Guarantee:     as GradientSource; a module that mixes examples or has parameters without a rule is refused at creation.
-// People:        if the data say whose rows are whose, people are drawn and clipped (sgd/people.h). People with as many rows go
-//                through the module together, each as one example of the tape with that many rows; whoever has more rows than
-//                a micro-batch goes alone, in several, and is clipped when all are added up.
+// Guarantee:     as GradientSource; a module that mixes examples or has parameters without a rule is refused at
+//                creation.
+// People:        if the data say whose rows are whose, people are drawn and clipped (sgd/people.h). People with as many
+//                rows go through the module together, each as one example of the tape with that many rows; whoever has
+//                more rows than a micro-batch goes alone, in several, and is clipped when all are added up.
 // Memory:        that of one micro-batch, whatever the size of the batch. How many examples that are is found out, on
 //                examples of zeros, before the first one: as many as stay within the limit, up to 64 rows.
 // Thread safety: none. The module's parameters are overwritten while it works.

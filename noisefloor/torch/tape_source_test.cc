@@ -129,8 +129,8 @@ TEST(TapeSource, MemoryStaysTheSameWhateverTheBatch) {
   EXPECT_GT(before, 1U);
 }
 
-// Noise is that of one step, however many micro-batches it has. 10^6 draws: 1 % is 7 standard errors (α = 1e-11); noise for
-// each of the 10 micro-batches would be 10 times the variance.
+// Noise is that of one step, however many micro-batches it has. 10^6 draws: 1 % is 7 standard errors (α = 1e-11); noise
+// for each of the 10 micro-batches would be 10 times the variance.
 TEST(TapeSource, NoiseIsAddedOnceToVirtualBatches) {
   Dataset data;
   data.rows = 40;

@@ -1,9 +1,9 @@
 // A network for torch with its private examples, as training wants it (sgd/trainable_model.h).
 //
 // Guarantee:     as TrainableModel; the module passed find_obstacles. Of a text, the loss of a row is the mean over the
-//                characters that it predicts, and the gradient of a row is that of this loss: a row is what is protected,
-//                unless the data say whose rows are whose (sgd/people.h).
-//                Weights that are not trained are written with the others, and come from the file that weights are taken from.
+//                characters that it predicts, and the gradient of a row is that of this loss: a row is what is
+//                protected, unless the data say whose rows are whose (sgd/people.h). Weights that are not trained are
+//                written with the others, and come from the file that weights are taken from.
 // Thread safety: none; torch uses threads inside.
 #pragma once
 
@@ -27,7 +27,8 @@ struct TorchModelOptions {
   bool cuda = false;  // on a GPU
 };
 
-// `data` must outlive the model. Fails, naming the layer, if the network does not fit them or cannot be trained privately.
+// `data` must outlive the model. Fails, naming the layer, if the network does not fit them or cannot be trained
+// privately.
 [[nodiscard]] Result<std::unique_ptr<TrainableModel>> make_torch_model(const TorchNetwork& network, const Dataset& data,
                                                                        const TorchModelOptions& options);
 

@@ -1,8 +1,8 @@
-// What can be found out about a file before anything is spent: what is wrong with it, whether the data beside it fit, and what a
-// training would cost.
+// What can be found out about a file before anything is spent: what is wrong with it, whether the data beside it fit,
+// and what a training would cost.
 //
-// Guarantee:     nothing is spent or written. Of the private rows nothing is said but that a record cannot be read, with its
-//                line; categories and bounds are judged by public test rows alone (table/fit.h).
+// Guarantee:     nothing is spent or written. Of the private rows nothing is said but that a record cannot be read,
+//                with its line; categories and bounds are judged by public test rows alone (table/fit.h).
 // Thread safety: as the job's.
 #pragma once
 

@@ -82,7 +82,8 @@ TEST_F(TrainingJobTest, LeavesNothingBehindIfRefused) {
   EXPECT_FALSE(exists("deep"));
 }
 
-// Bounds in the wrong unit are found by the public test rows, and a refusal shows that it was said before anything was spent.
+// Bounds in the wrong unit are found by the public test rows, and a refusal shows that it was said before anything was
+// spent.
 TEST_F(TrainingJobTest, TellsDoubtsAboutColumnsBeforeSpending) {
   change("lower = -1\nupper = 1", "lower = 100\nupper = 200");
   const auto ledger = make_ledger();

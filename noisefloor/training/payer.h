@@ -1,4 +1,5 @@
-// Which budget pays for a training: what dataset/paying.h says of its rows, or a budget of its own for rows that are public.
+// Which budget pays for a training: what dataset/paying.h says of its rows, or a budget of its own for rows that are
+// public.
 //
 // Thread safety: as the ledger's.
 #pragma once
@@ -18,8 +19,8 @@ namespace noisefloor {
 // The budget that a training file asks for.
 [[nodiscard]] BudgetTerms budget_of(const TrainingPrivacy& privacy);
 
-// The budget that pays for `uses` of the rows of `dataset`, which the file describes (dataset/paying.h). The observer learns of a
-// conflict.
+// The budget that pays for `uses` of the rows of `dataset`, which the file describes (dataset/paying.h). The observer
+// learns of a conflict.
 [[nodiscard]] Result<std::string> find_payer(Ledger& ledger, const TrainingFile& file, DatasetDescription dataset,
                                              std::span<const ReserveRequest> uses, NewDatasets unknown,
                                              const JobControl& control);

@@ -1,8 +1,8 @@
-// The other workers of a training that runs on this machine alone: processes of a program with a rank each, which find each
-// other through a file in a folder of theirs.
+// The other workers of a training that runs on this machine alone: processes of a program with a rank each, which find
+// each other through a file in a folder of theirs.
 //
-// Guarantee:     no process outlives this object: each has ten seconds to end by itself, and is then killed. The folder goes
-//                with them.
+// Guarantee:     no process outlives this object: each has ten seconds to end by itself, and is then killed. The folder
+//                goes with them.
 // Thread safety: none.
 #pragma once
 
@@ -31,8 +31,8 @@ class WorkerProcesses {
 
   [[nodiscard]] std::string meeting() const { return folder_ + "/meeting"; }
 
-  // "worker 2: " and the last line that it wrote to standard error, of the first worker that says more than that another one
-  // is gone. Waits half a second, as they end at about the same time.
+  // "worker 2: " and the last line that it wrote to standard error, of the first worker that says more than that
+  // another one is gone. Waits half a second, as they end at about the same time.
   [[nodiscard]] std::optional<std::string> last_words() const;
 
  private:

@@ -1,4 +1,5 @@
-// The budget's commands as their users type them, on SQLite; the suites in noisefloor/ledger run against both databases.
+// The budget's commands as their users type them, on SQLite; the suites in noisefloor/ledger run against both
+// databases.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -107,8 +107,8 @@ TEST_F(CliDataset, ATrainingFileIsADescriptionToo) {
   EXPECT_EQ(run("noisefloor check patients.toml").exit_code, 0);
 }
 
-// A training and a mechanism, each a process of its own, on the same rows under two names: one budget pays for both, and what
-// does not fit is refused with exit code 3.
+// A training and a mechanism, each a process of its own, on the same rows under two names: one budget pays for both,
+// and what does not fit is refused with exit code 3.
 TEST_F(CliDataset, ATrainingAndAMechanismShareOneBudget) {
   describe("patients", "[budget]\nepsilon = 1\ndelta = 1e-6\n");
   write("risk.toml",

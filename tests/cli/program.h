@@ -41,8 +41,8 @@ inline Outcome shell(const std::string& command) {
 
 inline Outcome noisefloor_run(const std::string& arguments) { return shell("noisefloor " + arguments); }
 
-// Starts `noisefloor ARGUMENTS`. Once `file` holds something, `then` happens, by a shell that knows the process as $first. What
-// is waited for is seen, not timed, so that a slow machine changes nothing.
+// Starts `noisefloor ARGUMENTS`. Once `file` holds something, `then` happens, by a shell that knows the process as
+// $first. What is waited for is seen, not timed, so that a slow machine changes nothing.
 inline Outcome run_until(const std::string& arguments, const std::string& file, const std::string& then) {
   return shell("'" NOISEFLOOR_PROGRAM "' " + arguments +
                " &\nfirst=$!\nwhile kill -0 $first 2>/dev/null && ! test -s '" + file + "'; do sleep 0.01; done\n" +

@@ -159,7 +159,8 @@ TEST_F(CliRelease, EveryMechanismTravelsTheRoad) {
   EXPECT_EQ(noisefloor_run("budget verify" + ledger()).exit_code, 0);
 }
 
-// Whenever it is killed: no model without a reservation, and asking again ends with a model that verifies or says why not.
+// Whenever it is killed: no model without a reservation, and asking again ends with a model that verifies or says why
+// not.
 TEST_F(CliRelease, ATrainingThatIsKilledAnywhereIsFinishedOrAccountedFor) {
   write("data.csv", toy_table());
   const std::string text = toy_toml("steps = 400\nnoise_multiplier = 50.0\n");

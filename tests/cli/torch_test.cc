@@ -1,4 +1,5 @@
-// Models that need libtorch, and several workers: as users of `noisefloor` meet them, with `noisefloor-torch` beside it and without.
+// Models that need libtorch, and several workers: as users of `noisefloor` meet them, with `noisefloor-torch` beside it
+// and without.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -247,7 +248,8 @@ TEST_F(CliTorch, OpenBlasTakesTheKernelsOfTheProcessor) {
   EXPECT_NE(told.err.find("Core: Nehalem"), std::string::npos) << told.err;
 }
 
-// People on libtorch: two workers draw them together, and a training that was killed goes on to the weights of one that was not.
+// People on libtorch: two workers draw them together, and a training that was killed goes on to the weights of one that
+// was not.
 TEST_F(CliTorch, PeopleTrainOnTorchWithWorkersAndCheckpoints) {
   std::string table = "x,y,kind,who\n";
   const std::string rows = toy_table();

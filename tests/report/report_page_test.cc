@@ -1,4 +1,5 @@
-// Reports as chromium renders them, on phones and desktops, in light and dark (audit.js), and mutants of them whose faults must be found.
+// Reports as chromium renders them, on phones and desktops, in light and dark (audit.js), and mutants of them whose
+// faults must be found.
 //
 // NOISEFLOOR_SCREENSHOTS=DIR keeps pictures and a print of what was looked at there.
 #include <gtest/gtest.h>

@@ -17,7 +17,8 @@ bool contains(Interval epsilon, double delta, Exact&& exact) {
 }
 
 // The interval holds the true ε, and one that is moved by a little more than its width does not, to either side: so an
-// error of 1e-7 or less would be seen where intervals are as narrow as that. `rounding` is added to the move, relatively.
+// error of 1e-7 or less would be seen where intervals are as narrow as that. `rounding` is added to the move,
+// relatively.
 template <class Exact>
 void expect_contains(Interval epsilon, double delta, double rounding, Exact&& exact) {
   EXPECT_TRUE(contains(epsilon, delta, exact)) << epsilon.lower << " " << epsilon.upper;

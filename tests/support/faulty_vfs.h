@@ -1,12 +1,13 @@
 // A file system for SQLite on which things go wrong: LedgerOptions::sqlite_vfs = FaultyVfs::kName.
 //
-// It passes everything on to the system's own, counts what is written (writes, syncs, truncations, deletions) and what is
-// read, and at the operation it is armed for does what it was told: ends the process, or fails. Replayed by its seed.
+// It passes everything on to the system's own, counts what is written (writes, syncs, truncations, deletions) and what
+// is read, and at the operation it is armed for does what it was told: ends the process, or fails. Replayed by its
+// seed.
 //
 // A power loss leaves, of all that was written since the last sync of a file, any part: every 512-byte sector of every
-// write is there or not; files that are new to the folder may be gone and files that were deleted may be back, until the
-// folder was synced; shared memory is gone; and the fence, which nobody syncs, is any of those that were written. The real
-// disk is not synced: what counts is what this file system was asked to sync.
+// write is there or not; files that are new to the folder may be gone and files that were deleted may be back, until
+// the folder was synced; shared memory is gone; and the fence, which nobody syncs, is any of those that were written.
+// The real disk is not synced: what counts is what this file system was asked to sync.
 #pragma once
 
 #include <fcntl.h>

@@ -5,10 +5,11 @@
 // whose inputs are equal up to rounding may fall to the other side, which sends a whole slope elsewhere: no bound on
 // rounding covers that, so the oracle counts such near-ties, and only gradients without any can be compared.
 //
-// Model:         roundings are independent, of mean 0 and at most 2^-24 of what is rounded (Higham and Mary 2019, "A new
-//                approach to probabilistic rounding error analysis"). A sum of n products then strays from the exact one
-//                with a standard deviation of at most √n · 2^-24 · Σ|product|, whatever the order of its terms and whether
-//                they are fused; errors of its inputs are carried along to first order. Bounds are kDeviations of these.
+// Model:         roundings are independent, of mean 0 and at most 2^-24 of what is rounded (Higham and Mary 2019, "A
+//                new approach to probabilistic rounding error analysis"). A sum of n products then strays from the
+//                exact one with a standard deviation of at most √n · 2^-24 · Σ|product|, whatever the order of its
+//                terms and whether they are fused; errors of its inputs are carried along to first order. Bounds are
+//                kDeviations of these.
 // Covers:        Linear, Conv2d, max Pool, ReLU, tanh, layer norm and Flatten, under cross-entropy.
 // Thread safety: const functions may run at once.
 #pragma once
@@ -48,8 +49,8 @@ class GradientOracle {
       for (const double v : value) sum += v * v;
       return sum;
     }
-    // The largest |found - value| as a share of what the model allows for; at most 1 if all is well. `factor` multiplies
-    // the gradient (its clipping factor), and is itself found in single precision if `clipped`.
+    // The largest |found - value| as a share of what the model allows for; at most 1 if all is well. `factor`
+    // multiplies the gradient (its clipping factor), and is itself found in single precision if `clipped`.
     [[nodiscard]] double largest_share(std::span<const float> found, double factor, bool clipped) const {
       double norm_variance = 0;
       for (std::size_t i = 0; i < value.size(); ++i) norm_variance += std::pow(2 * value[i] * deviation[i], 2);

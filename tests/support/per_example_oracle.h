@@ -1,7 +1,7 @@
 // The oracle of per-example gradients: each example alone through the same module, by ordinary autograd without a tape.
 //
-// check_layer compares everything that a tape gives with it, for every norm rule and clip mode, with one and more rows an
-// example, for one and no examples, in single precision (to 10^-5) and in double precision (to 10^-9).
+// check_layer compares everything that a tape gives with it, for every norm rule and clip mode, with one and more rows
+// an example, for one and no examples, in single precision (to 10^-5) and in double precision (to 10^-9).
 #pragma once
 
 #include <gtest/gtest.h>

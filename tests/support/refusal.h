@@ -1,5 +1,5 @@
-// Checks of refusals: the right code, and a message that names what was wrong but no private value. Tests use 987 as the
-// first digits of private values.
+// Checks of refusals: the right code, and a message that names what was wrong but no private value. Tests use 987 as
+// the first digits of private values.
 #pragma once
 
 #include <gtest/gtest.h>

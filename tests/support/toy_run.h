@@ -1,4 +1,5 @@
-// Runs of a training with three weights into folders, against a ledger of their own: what tests of reports and verdicts read.
+// Runs of a training with three weights into folders, against a ledger of their own: what tests of reports and verdicts
+// read.
 #pragma once
 
 #include <filesystem>
@@ -53,8 +54,8 @@ class ToyRuns {
     write(name, bytes);
   }
 
-  // Trains into a folder of this name, charged under the same key, and returns what was released. Without noise nothing is
-  // charged. Batches hold all rows, so that ε is a closed formula and quick.
+  // Trains into a folder of this name, charged under the same key, and returns what was released. Without noise nothing
+  // is charged. Batches hold all rows, so that ε is a closed formula and quick.
   Sealed train(const std::string& name, std::optional<double> noise = 20.0) {
     std::filesystem::create_directories(path(name));
     FileOutlet outlet(path(name) + "/model.safetensors", path(name) + "/certificate.json");
