@@ -21,7 +21,7 @@ using namespace noisefloor;
 
 Result<Verdict> accept(const std::string& path, Ledger& ledger, double most_epsilon) {
   NF_TRY(Verdict verdict, verify_file(path));
-  NF_TRY_VOID(verify_payment(verdict, ledger));
+  NF_TRY_VOID(verify_payment(verdict, ledger, LedgerIs::kNamed));
   if (verdict.payment != Payment::kPaid || verdict.certificate().epsilon.upper > most_epsilon) {
     return verification_failed(path + " does not promise enough: " + meaning_of(verdict));
   }

@@ -71,8 +71,8 @@ std::optional<Error> unknown_command(const CLI::App& app, int argc, char** argv)
   if (word >= argc || argv[word][0] == '-') return std::nullopt;
   const auto commands = place->get_subcommands([](const CLI::App*) { return true; });
   if (commands.empty()) return std::nullopt;
-  std::vector<std::string> names;
-  for (const CLI::App* command : commands) names.push_back(command->get_name());
+  std::vector<std::string> names(commands.size());
+  std::transform(commands.begin(), commands.end(), names.begin(), [](const CLI::App* one) { return one->get_name(); });
   return invalid_argument(fmt::format("there is no command '{:.40}'; {}", argv[word],
                                       suggestion(argv[word], {names.begin(), names.end()})));
 }

@@ -23,6 +23,9 @@ struct LedgerAccess {
   void add_to(CLI::App& command, bool writes, bool with_witnesses);
 };
 
+inline constexpr const char* kSignerHelp =
+    "Whose signature you believe: a public key, or a file with a key and a name on each line; may be repeated";
+
 // --ledger, or NOISEFLOOR_LEDGER, or noisefloor.ledger.
 [[nodiscard]] std::string location_of(const LedgerAccess& access);
 // --key-file, or NOISEFLOOR_LEDGER_KEY, or the ledger's name with .key.

@@ -23,6 +23,7 @@ namespace {
 struct ReportOptions : LedgerAccess {
   std::string path;
   std::string output;
+  std::vector<std::string> signers;
 };
 
 // The place is left out where it is an address, which may hold a password.
@@ -53,9 +54,9 @@ std::vector<HtmlReport::Command> commands_of(const AssembledReport& report, cons
 }
 
 // The page on `path`, written to `output`, or to report.html in its folder.
-Result<Summary> write_report(const std::string& path, const LedgerToAsk& ledger, const std::string& place,
+Result<Summary> write_report(const std::string& path, const Trusted& trusted, const std::string& place,
                              std::string output) {
-  NF_TRY(AssembledReport report, report_on(path, ledger));
+  NF_TRY(AssembledReport report, report_on(path, trusted));
   report.page.commands = commands_of(report, path, place);
   report.page.program = std::string("noisefloor ") + NOISEFLOOR_VERSION;
   if (output.empty()) output = report_file_of(path);
@@ -65,12 +66,13 @@ Result<Summary> write_report(const std::string& path, const LedgerToAsk& ledger,
 }
 
 Result<Summary> run_report(const ReportOptions& o) {
+  NF_TRY(std::vector<Signer> trusted, signers_named(o.signers));
   std::unique_ptr<Ledger> ledger;
   const std::string location = location_of(o);
   if (!o.ledger.empty() || std::filesystem::exists(location)) {
     NF_TRY(ledger, open_to_read(o));
   }
-  return write_report(o.path, {ledger.get(), !o.ledger.empty()}, location, o.output);
+  return write_report(o.path, {ledger.get(), !o.ledger.empty(), std::move(trusted)}, location, o.output);
 }
 
 }  // namespace
@@ -99,6 +101,7 @@ void add_report_command(CLI::App& app, Action& action) {
                                   "The folder of a training or a sweep, a model (safetensors) or a certificate (JSON)");
     OptionGroup(command, "Output")
         .optional("--output", o.output, "The file to write (report.html in that folder)", "FILE");
+    OptionGroup(command, "Trust").repeatable("--signer", o.signers, kSignerHelp, "KEY|FILE");
     o.add_to(command, false, false);
   };
   add_command<ReportOptions>(app, action, "report", "Verify a run and write its report, one HTML file",

@@ -40,8 +40,9 @@ struct TrainingModel {
   std::string name;         // the preset, or "layers"
   bool scattering = false;  // images become their scattering (model/scattering.h) before the first layer
   std::vector<lanes::Layer> layers;
-  std::optional<TorchNetwork> torch;      // instead of `layers`: a network that needs libtorch
-  std::optional<std::string> start_from;  // a safetensors file with its first weights
+  std::optional<TorchNetwork> torch;                // instead of `layers`: a network that needs libtorch
+  std::optional<std::string> start_from;            // a safetensors file with its first weights
+  std::optional<std::string> start_is_public = {};  // why those weights are public, for the certificate
 };
 
 struct TrainingPrivacy {

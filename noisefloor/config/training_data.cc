@@ -377,7 +377,7 @@ class DataReader {
     }
     table.schema.group = group_.value;
     if (person_.has()) {
-      if (names.count(*person_) > 0) {
+      if (names.contains(*person_)) {
         reader_.error(
             "duplicate_name", person_.place,
             fmt::format("column {} says whose row it is, and the model would also learn from it or predict it",

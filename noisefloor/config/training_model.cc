@@ -397,10 +397,13 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
   ModelSection section;
   Located<std::vector<std::size_t>> hidden;
   Located<std::string> start_from;
+  Located<std::string> start_is_public;
   reader.choice("kind", kModels, section.kind);
   reader.require("kind", section.kind, R"(add kind = "mlp", or another)");
   const auto kind = selector("kind", kModels, section.kind);
   reader.text("start_from", start_from);
+  reader.text("start_is_public", start_is_public);
+  if (start_is_public.stated() && !start_from.stated()) reader.unused("start_is_public", "start_from");
   if (reader.takes("hidden", kind, {ModelKind::kMlp})) reader.sizes("hidden", 1, kMaxOutputs, hidden);
   if (kind.value == ModelKind::kMlp) {
     reader.require("hidden", hidden, "add hidden = [128, 64], the sizes of its hidden layers");
@@ -442,6 +445,7 @@ ModelSection read_model_section(const toml::table& table, const DataSection& dat
     if (kind.value == value) section.model.name = name;
   }
   section.model.start_from = start_from.value;
+  section.model.start_is_public = start_is_public.value;
   section.images = data.kind == DataKind::kIdx && !section.model.scattering;
   section.good = list.good && reader.good();
   return section;

@@ -559,6 +559,16 @@ Result<LedgerState::Budget> Ledger::budget(std::string_view name) {
   return *std::move(found);
 }
 
+Result<Entry> Ledger::entry(std::uint64_t sequence) {
+  std::optional<StoredEntry> found;
+  NF_TRY_VOID(look([&](LedgerTransaction& transaction) -> Result<void> {
+    NF_TRY(found, transaction.entry(sequence));
+    return success();
+  }));
+  if (!found) return verification_failed(fmt::format("the ledger has no entry {}", sequence));
+  return parse_entry(found->text);
+}
+
 Result<void> Ledger::history(std::uint64_t first, const LedgerTransaction::Take& take) {
   return look(
       [&](LedgerTransaction& transaction) { return transaction.entries(first, state_.next_sequence() - 1, take); });

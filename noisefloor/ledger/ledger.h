@@ -143,6 +143,8 @@ class Ledger {
   [[nodiscard]] Result<void> read(const std::function<Result<void>(const LedgerState&)>& look);
   // A budget as of now; kInvalidArgument, with names of budgets that exist, if there is none of this name.
   [[nodiscard]] Result<LedgerState::Budget> budget(std::string_view name);
+  // The entry with this sequence. kVerificationFailed if there is none.
+  [[nodiscard]] Result<Entry> entry(std::uint64_t sequence);
   // Calls `take` with all entries from `first` on, as they are stored. Their chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();

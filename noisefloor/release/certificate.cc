@@ -41,6 +41,12 @@ Json not_covered(const Certificate& certificate) {
   if (contains<GaussianEvent>(certificate.statement.event)) {
     list.push_back("noise and sums are floating-point numbers, whose last bits the accounting does not see");
   }
+  if (certificate.start && !certificate.start->certificate) {
+    list.push_back("whether the weights that it started from are public: that was declared");
+  }
+  if (certificate.start && certificate.start->certificate && !certificate.start->counted) {
+    list.push_back("the rows of the model that it started from, which another budget has paid for");
+  }
   list.push_back("choices that were made by looking at other results on the same data, unless they were charged");
   list.push_back("who may see the data, or anything in between, while it is made");
   list.push_back("what can be learned about a person from everyone else's data");
@@ -59,6 +65,19 @@ Result<ReleaseKind> parse_kind(const std::string& text) {
   return input_data_error("the certificate is about a kind of release that this version does not know");
 }
 
+Json start_json(const StartPoint& start) {
+  Json json{{"digest", to_hex(start.released)}};
+  if (!start.certificate) {
+    json["public"] = start.declared_public;
+    return json;
+  }
+  json["certificate"] = to_hex(*start.certificate);
+  json["budget"] = start.budget;
+  json["reservations"] = start.reservations;
+  json["counted"] = start.counted ? Json::parse(to_json(*start.counted)) : Json(nullptr);
+  return json;
+}
+
 // Everything except the signature.
 Json body_of(const Certificate& certificate) {
   Json json{{"noisefloor_certificate", kCertificateVersion},
@@ -70,6 +89,7 @@ Json body_of(const Certificate& certificate) {
             {"statement", Json::parse(to_json(certificate.statement))},
             {"configuration", Json::parse(certificate.configuration.empty() ? "{}" : certificate.configuration)},
             {"data", certificate.data},
+            {"public_data", certificate.public_data},
             {"random", certificate.replayed ? "repeatable" : "secure"},
             {"released",
              {{"what", name_of(certificate.kind)},
@@ -78,6 +98,7 @@ Json body_of(const Certificate& certificate) {
             {"accountant", "certified privacy-loss bounds, noisefloor " + certificate.program_version},
             {"program", certificate.program_version}};
   if (certificate.kind == ReleaseKind::kModel) json["steps"] = certificate.steps;
+  if (certificate.start) json["started_from"] = start_json(*certificate.start);
   if (certificate.spend) {
     json["ledger"] = {{"id", to_hex(certificate.spend->ledger)},
                       {"budget", certificate.spend->budget},
@@ -93,6 +114,22 @@ Result<Bytes> bytes_of(const Json& json, const char* key) {
   Bytes bytes{};
   if (from_hex(json.at(key).get<std::string>(), bytes)) return bytes;
   return input_data_error(fmt::format("the {} of a certificate must be hexadecimal digits", key));
+}
+
+// Throws nlohmann's exceptions.
+Result<StartPoint> read_start(const Json& json) {
+  StartPoint start;
+  NF_TRY(start.released, bytes_of<Digest>(json, "digest"));
+  if (json.contains("public")) {
+    start.declared_public = json.at("public").get<std::string>();
+    return start;
+  }
+  NF_TRY(start.certificate, bytes_of<Digest>(json, "certificate"));
+  start.budget = json.at("budget").get<std::string>();
+  start.reservations = json.at("reservations").get<std::vector<std::uint64_t>>();
+  if (json.at("counted").is_null()) return start;
+  NF_TRY(start.counted, parse_statement(json.at("counted").dump()));
+  return start;
 }
 
 // Throws nlohmann's exceptions.
@@ -117,6 +154,10 @@ Result<Certificate> read_certificate(const Json& json) {
   (void)json.at("not_covered").get<std::vector<std::string>>();  // must be there: readers show it
   for (const Json& point : json.at("epsilon_at_other_deltas")) {
     certificate.curve.push_back({point.at("delta").get<double>(), number_of(point.at("epsilon"))});
+  }
+  certificate.public_data = json.value("public_data", false);
+  if (json.contains("started_from")) {
+    NF_TRY(certificate.start, read_start(json["started_from"]));
   }
   if (!json.contains("ledger")) return certificate;
   const Json& ledger = json["ledger"];
@@ -192,19 +233,38 @@ std::string to_json(const Certificate& certificate, const Sign& sign) {
   return json.dump(2) + "\n";
 }
 
+namespace {
+
+constexpr int kFirstVersion = 2;
+
+bool is_known_version(const Json& json) {
+  const Json version = json.value("noisefloor_certificate", Json());
+  return version.is_number_integer() && version >= kFirstVersion && version <= kCertificateVersion;
+}
+
+}  // namespace
+
 Result<SignedCertificate> parse_certificate(std::string_view text) {
   if (internal::is_too_deep(text)) return input_data_error("the certificate is nested too deeply");
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object() || json.value("noisefloor_certificate", 0) != kCertificateVersion) {
+  if (!json.is_object() || !is_known_version(json)) {
     return input_data_error("this is not a certificate, or its version is not known here");
   }
   if (json.dump(2) + "\n" != text) return verification_failed("the certificate's text was altered");
   try {
     NF_TRY(Certificate certificate, read_certificate(json));
+    const bool claims_privacy = std::isfinite(certificate.epsilon.upper);
+    if (json.at("private").get<bool>() != claims_privacy || (certificate.replayed && claims_privacy)) {
+      return verification_failed("the certificate contradicts itself on whether this is private");
+    }
     if (!json.contains("signature")) {
       if (certificate.spend) return verification_failed("the certificate names a ledger but is not signed by it");
+      if (claims_privacy) return verification_failed("the certificate claims privacy, and nobody has signed it");
       NF_TRY_VOID(expect_true(certificate));
       return SignedCertificate{std::move(certificate), {}};
+    }
+    if (claims_privacy && !certificate.spend) {
+      return verification_failed("the certificate claims privacy, and names no ledger that has paid for it");
     }
     Json body = json;
     body.erase("public_key");

@@ -3,8 +3,8 @@
 //
 // Guarantee:     epsilon and the curve follow from the statement alone (certified_epsilon), here and for every reader.
 //                The digest is that of the document, or of a model's tensors, so that a certificate fits no other
-//                release. parse_certificate returns only what was signed, and only if it is true of its own
-//                statement.
+//                release. parse_certificate returns a claim of privacy only if it is signed, names the ledger that
+//                paid and is true of its own statement. Whose key signed it, the caller has to judge (signers.h).
 // Format:        docs/formats/certificate.md.
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -26,7 +26,8 @@
 
 namespace noisefloor {
 
-inline constexpr int kCertificateVersion = 2;
+// Version 2 knew no start points, and certified the steps that were taken instead of those that were reserved.
+inline constexpr int kCertificateVersion = 3;
 
 // What can be released: a model's tensors, or a document in JSON.
 enum class ReleaseKind : std::uint8_t { kModel, kAnswer, kUtilityGraph };
@@ -42,6 +43,18 @@ struct CertifiedSpend {
   friend bool operator==(const CertifiedSpend&, const CertifiedSpend&) = default;
 };
 
+// The weights that a training started from: public by someone's declaration, or a model that this ledger has paid for.
+struct StartPoint {
+  Digest released{};                       // as in the certificate of that model
+  std::string declared_public = {};        // why they are public, in the words of whoever declared it; or empty
+  std::optional<Digest> certificate = {};  // the digest of the certificate's text; nothing for public weights
+  std::string budget = {};                 // the budget that paid for that model
+  std::vector<std::uint64_t> reservations = {};
+  // What that model has cost, if it is about the same rows: then the certificate's own statement contains it.
+  std::optional<DpStatement> counted = {};
+  friend bool operator==(const StartPoint&, const StartPoint&) = default;
+};
+
 // An upper bound of ε at another δ.
 struct CurvePoint {
   double delta;
@@ -51,7 +64,7 @@ struct CurvePoint {
 struct Certificate {
   ReleaseKind kind;
   std::string name;
-  DpStatement statement;  // all that was drawn for it
+  DpStatement statement;  // all that was reserved for it, and what its start point has cost
   Delta delta;
   Interval epsilon;               // certified, at delta; infinite if there is no privacy
   std::vector<CurvePoint> curve;  // empty if there is no privacy
@@ -61,7 +74,9 @@ struct Certificate {
   std::string data;               // facts about the data that were taken as public, in words
   Digest released{};
   std::string program_version;
-  std::optional<CertifiedSpend> spend;  // nothing without a ledger
+  std::optional<CertifiedSpend> spend;   // nothing without a ledger
+  std::optional<StartPoint> start = {};  // of the training, or of all trainings that it is about
+  bool public_data = false;              // whoever trained declares all rows public
 };
 
 // Fails if no accountant understands the statement.
@@ -81,10 +96,10 @@ using Sign = std::function<std::pair<PublicKey, Signature>(std::string_view)>;
 
 struct SignedCertificate {
   Certificate certificate;
-  std::optional<PublicKey> key;  // nothing if it is not signed
+  std::optional<PublicKey> key;  // nothing if it is not signed: then it claims no privacy
 };
 // kInputData if the text is not a certificate; kVerificationFailed, with the reason, if anything in it was altered or
-// does not follow from its statement.
+// does not follow from its statement, or if it claims privacy without a signature and a ledger.
 [[nodiscard]] Result<SignedCertificate> parse_certificate(std::string_view text);
 
 }  // namespace noisefloor

@@ -110,6 +110,56 @@ TEST_F(CertificateTest, FindsASignedLie) {
   EXPECT_EQ(parse_certificate(to_json(unsigned_spend, {})).error().code, ErrorCode::kVerificationFailed);
 }
 
+// The attack on version 0.1: without key, signature and ledger any ε passed.
+TEST_F(CertificateTest, AClaimOfPrivacyNeedsASignatureAndALedger) {
+  const auto refused = [](const std::string& text, const std::string& why) {
+    const auto read = parse_certificate(text);
+    ASSERT_FALSE(read.has_value());
+    EXPECT_EQ(read.error().code, ErrorCode::kVerificationFailed);
+    EXPECT_NE(read.error().message.find(why), std::string::npos) << read.error().message;
+  };
+  Json stripped = Json::parse(text());
+  for (const char* field : {"public_key", "signature", "ledger"}) stripped.erase(field);
+  refused(stripped.dump(2) + "\n", "nobody has signed it");
+  Certificate invented = certificate();
+  invented.statement.event = GaussianEvent{NoiseMultiplier::of(1000)};
+  invented.epsilon = certified_epsilon(invented.statement, invented.delta).value();
+  invented.curve = {};
+  invented.spend.reset();
+  refused(to_json(invented, {}), "nobody has signed it");
+  refused(to_json(invented, [&](std::string_view body) { return std::pair(key_.public_key(), key_.sign(body)); }),
+          "names no ledger");
+  // What claims nothing needs no signature, and cannot be made to look as if it claimed something.
+  Certificate plain = invented;
+  plain.statement.event = NonPrivateEvent{"no noise"};
+  plain.epsilon = certified_epsilon(plain.statement, plain.delta).value();
+  EXPECT_FALSE(parse_certificate(to_json(plain, {})).value().key.has_value());
+  Json pretends = Json::parse(to_json(plain, {}));
+  pretends["private"] = true;
+  refused(pretends.dump(2) + "\n", "contradicts itself");
+}
+
+TEST_F(CertificateTest, NamesWhatARunStartedFrom) {
+  const auto read_with = [&](const StartPoint& start) {
+    Certificate made = certificate();
+    made.start = start;
+    const std::string text =
+        to_json(made, [&](std::string_view body) { return std::pair(key_.public_key(), key_.sign(body)); });
+    return std::pair(parse_certificate(text).value().certificate.start, Json::parse(text));
+  };
+  const StartPoint declared{blake2b("weights before"), "trained on ImageNet"};
+  const auto [back, json] = read_with(declared);
+  EXPECT_EQ(back, declared);
+  EXPECT_EQ(json["started_from"]["public"], "trained on ImageNet");
+  EXPECT_NE(json["not_covered"].dump().find("that was declared"), std::string::npos);
+  StartPoint paid{blake2b("weights before"), {}, blake2b("its certificate"), "b", {1}};
+  EXPECT_EQ(read_with(paid).first, paid);
+  EXPECT_NE(read_with(paid).second["not_covered"].dump().find("another budget"), std::string::npos);
+  paid.counted = certificate().statement;
+  EXPECT_EQ(read_with(paid).first, paid);
+  EXPECT_EQ(read_with(paid).second["not_covered"], Json::parse(text())["not_covered"]);
+}
+
 // Reads a kind of file that release/ does not know: here, the certificate follows a line of text.
 Result<std::optional<ReleaseParts>> read_after_line(std::string_view bytes) {
   const std::size_t end = bytes.find('\n');

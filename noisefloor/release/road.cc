@@ -19,10 +19,14 @@ Result<void> authorise(const ReleaseRequest& request, Outlet& outlet) {
   return outlet.prepare();
 }
 
-// The sealed release that was made before. Checks its digest, signature and ε.
-Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes) {
+// The sealed release that was made before, by the ledger with this head. Checks its digest, signature and ε.
+Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes, const Witness& ledger) {
   NF_TRY(VerifiedRelease verified, verify_release(bytes, request.reader));
-  return Sealed{std::move(bytes), std::move(verified.certificate.certificate), std::move(verified.certificate_text)};
+  Certificate& certificate = verified.certificate.certificate;
+  if (!certificate.spend || certificate.spend->ledger != ledger.head.ledger || verified.certificate.key != ledger.key) {
+    return verification_failed("this was released by another ledger");
+  }
+  return Sealed{std::move(bytes), std::move(certificate), std::move(verified.certificate_text)};
 }
 
 // The reservation of the request's key, if there is one.
@@ -52,12 +56,12 @@ Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger&
       fmt::format("{} is there already, and is another release: give another place, and another key to release, and "
                   "spend, again",
                   shown(outlet.name())));
-  Result<Sealed> sealed = unsealed(request, *std::move(bytes));
+  NF_TRY(const Witness witness, ledger.witness());
+  Result<Sealed> sealed = unsealed(request, *std::move(bytes), witness);
   if (!spend || !sealed.has_value()) return other;
   const Certificate& certificate = sealed.value().certificate;
-  if (!certificate.spend || certificate.spend->budget != request.spend.budget ||
-      certificate.spend->reservations.empty() || certificate.spend->reservations.back() != *sequence ||
-      certificate.configuration != configuration_of(request)) {
+  if (certificate.spend->budget != request.spend.budget || certificate.spend->reservations.empty() ||
+      certificate.spend->reservations.back() != *sequence || certificate.configuration != configuration_of(request)) {
     return other;
   }
   NF_TRY_VOID(ledger.commit(*sequence, blake2b(sealed.value().bytes),
@@ -74,7 +78,7 @@ Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& ident
   NF_TRY(const Witness witness, ledger.witness());
   paid.head = witness.head.sequence + 1;
   paid.head_hash = witness.head.hash;
-  const Sign sign = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
+  NF_TRY(const Sign sign, sign_by(ledger));
   Sealed sealed = seal(std::move(draft), std::move(paid), sign);
   NF_TRY_VOID(outlet.keep(sealed.bytes));
   NF_TRY_VOID(ledger.commit(reservation.sequence(), blake2b(sealed.bytes),
@@ -83,6 +87,13 @@ Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& ident
 }
 
 }  // namespace
+
+Result<Sign> sign_by(Ledger& ledger) {
+  NF_TRY_VOID(ledger.sign(""));
+  NF_TRY(const Witness witness, ledger.witness());
+  return Sign(
+      [&ledger, key = witness.key](std::string_view text) { return std::pair(key, ledger.sign(text).value()); });
+}
 
 Sealed seal(Draft draft, std::optional<CertifiedSpend> spend, const Sign& sign) {
   draft.certificate.spend = std::move(spend);
@@ -108,7 +119,7 @@ Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outle
                       "spend, again, give another key",
                       shown(request.spend.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
     }
-    NF_TRY(earlier, unsealed(request, *reservation.earlier_answer()));
+    NF_TRY(earlier, unsealed(request, *reservation.earlier_answer(), before));
   }
   NF_TRY_VOID(outlet.publish(*earlier));
   return Released{*std::move(earlier), true};

@@ -174,6 +174,43 @@ TEST_F(RoadTest, MakesOneReleasePerKey) {
   EXPECT_NEAR(spent(), 1, 1e-9);
 }
 
+// The attack: another ledger with the same budget, key and number of entries takes over a sealed release, so that one
+// ledger's commit stands for what another one has paid for.
+TEST_F(RoadTest, FinishesNoReleaseOfAnotherLedger) {
+  FileOutlet outlet(path(), certificate());
+  const auto killed = testing::ChildProcess::run([&] {
+    Mortal mortal(path(), certificate(), Moment::kKept);
+    return release(mortal, request(), Moment::kNever).has_value() ? 0 : 1;
+  });
+  ASSERT_TRUE(killed.was_killed());
+  ASSERT_TRUE(std::filesystem::exists(path() + ".sealed"));
+  for (const bool same_key : {true, false}) {
+    SCOPED_TRACE(same_key ? "with the same key" : "with a key of its own");
+    SigningKey key = same_key ? value_of(SigningKey::load(key_file_)) : SigningKey::generate();
+    auto other = value_of(Ledger::create(folder_.path(same_key ? "twin" : "other"), std::move(key), {}));
+    expect_good(other->create_budget(testing::terms("b", 5, 0, Rule::kBasic)));
+    ASSERT_EQ(value_of(other->reserve(request().spend)).sequence(), 2U) << "as in the first ledger";
+    const auto run = [](const CertifiedSpend&) -> Result<Draft> { return internal_error("it was run"); };
+    expect_error(release_by(request(), *other, outlet, run), ErrorCode::kInvalidArgument, "is another release");
+    EXPECT_EQ(value_of(other->budget("b")).committed, 0U);
+  }
+  EXPECT_TRUE(value_of(release(outlet, request())).again) << "its own ledger finishes it";
+}
+
+// The attack: a certificate about less than was reserved, signed with the right key.
+TEST_F(RoadTest, ThePaidStatementIsTheCertifiedOne) {
+  testing::MemoryOutlet outlet;
+  const auto ledger = open();
+  const auto cheap = [&](const CertifiedSpend&) -> Result<Draft> {
+    return document_draft(ReleaseKind::kAnswer, "answer", R"({"value":1})",
+                          {Adjacency::kAddRemove, PrivacyUnit::kRow, testing::pure(0.001)}, Delta::of(0), "", "none",
+                          "1.2.3");
+  };
+  const Released made = value_of(release_by(request(), *ledger, outlet, cheap));
+  const VerifiedRelease alone = value_of(verify_release(made.release.bytes));
+  expect_error(verify_in_ledger(alone, *ledger), ErrorCode::kVerificationFailed, "what was reserved");
+}
+
 TEST_F(RoadTest, RepeatsAnywhereWhatTheLedgerKeeps) {
   testing::MemoryOutlet outlet;
   const Released first = value_of(release(outlet, request(true)));

@@ -6,23 +6,22 @@
 #include <utility>
 
 #include "noisefloor/release/document.h"
+#include "noisefloor/release/paid_statement.h"
 
 namespace noisefloor {
 namespace {
 
-Result<void> expect_paid(const CertifiedSpend& spend, const LedgerState& state) {
-  for (const std::uint64_t sequence : spend.reservations) {
-    const LedgerState::Spend* found = state.find_spend(sequence);
-    if (found == nullptr || found->status == SpendStatus::kAborted) {
-      return verification_failed(
-          fmt::format("the ledger has no reservation {}, with which the certificate says it was paid", sequence));
-    }
-    if (state.budgets()[found->budget].terms->name != spend.budget) {
-      return verification_failed(
-          fmt::format("reservation {} belongs to another budget than the certificate says", sequence));
-    }
+// The entry that committed the release.
+Result<std::uint64_t> settled_in(const LedgerState& state, const CertifiedSpend& spend,
+                                 const std::optional<PublicKey>& key) {
+  if (state.genesis().ledger != spend.ledger) return verification_failed("the release was charged to another ledger");
+  if (!key || state.genesis().key != *key)
+    return verification_failed("the certificate was signed with another key than the ledger's");
+  const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
+  if (last == nullptr || last->status != SpendStatus::kCommitted) {
+    return verification_failed("the ledger has paid for this, but has no record of its release");
   }
-  return success();
+  return last->settled;
 }
 
 }  // namespace
@@ -40,24 +39,6 @@ Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseRead
   return VerifiedRelease{std::move(certificate), text, parts.has_value(), blake2b(bytes)};
 }
 
-namespace {
-
-// The entry that committed the release.
-Result<std::uint64_t> settled_in(const LedgerState& state, const CertifiedSpend& spend,
-                                 const std::optional<PublicKey>& key) {
-  if (state.genesis().ledger != spend.ledger) return verification_failed("the release was charged to another ledger");
-  if (!key || state.genesis().key != *key)
-    return verification_failed("the certificate was signed with another key than the ledger's");
-  NF_TRY_VOID(expect_paid(spend, state));
-  const LedgerState::Spend* last = state.find_spend(spend.reservations.empty() ? 0 : spend.reservations.back());
-  if (last == nullptr || last->status != SpendStatus::kCommitted) {
-    return verification_failed("the ledger has paid for this, but has no record of its release");
-  }
-  return last->settled;
-}
-
-}  // namespace
-
 Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
   const Certificate& certificate = release.certificate.certificate;
   if (!certificate.spend) return invalid_argument("the certificate names no ledger: nothing was charged for it");
@@ -68,6 +49,11 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
     return success();
   }));
   if (!settled.has_value()) return settled.error();
+  NF_TRY(const DpStatement paid, paid_statement(ledger, spend.budget, spend.reservations, certificate.start));
+  if (paid != certificate.statement) {
+    return verification_failed(
+        "the certificate states something else than what was reserved for it: its epsilon is not what was paid for");
+  }
   // Checks the history in which it was sealed, and the released file.
   bool has_head = false;
   std::optional<Digest> released;

@@ -16,11 +16,9 @@ void add_checks(HtmlReport& page, const Verdict& verdict) {
   page.checks.push_back(verdict.release.has_content
                             ? Check{"Content:", "it is what the certificate is about, unaltered."}
                             : Check{"Content:", "not looked at: this is from a certificate alone.", false});
-  page.checks.push_back(verdict.release.certificate.key ? Check{"Signature:", "by the key of the ledger that paid."}
-                                                        : Check{"Signature:", "none, as nothing was charged.", false});
 }
 
-Result<AssembledReport> report_on_run(const std::string& path, const LedgerToAsk& to_ask) {
+Result<AssembledReport> report_on_run(const std::string& path, const Trusted& trusted) {
   NF_TRY(const RunFolder folder, read_run_folder(path));
   const Certificate& certificate = folder.verdict.certificate();
   AssembledReport report;
@@ -32,7 +30,8 @@ Result<AssembledReport> report_on_run(const std::string& path, const LedgerToAsk
   page.certificate_alone = !folder.verdict.release.has_content;
   page.promise = internal::promise_of(certificate.statement, certificate.epsilon, certificate.delta);
   add_checks(page, folder.verdict);
-  NF_TRY_VOID(internal::add_budget(page, report.verdicts, to_ask));
+  NF_TRY_VOID(internal::add_budget(page, report.verdicts, trusted));
+  NF_TRY_VOID(internal::add_signers(page, report.verdicts, trusted));
   internal::add_privacy(page, certificate.statement, certificate.delta);
   internal::add_quality(page, folder);
   internal::add_unsigned_note(page);
@@ -43,8 +42,8 @@ Result<AssembledReport> report_on_run(const std::string& path, const LedgerToAsk
 
 }  // namespace
 
-Result<AssembledReport> report_on(const std::string& path, const LedgerToAsk& to_ask) {
-  return is_sweep_folder(path) ? internal::report_on_sweep(path, to_ask) : report_on_run(path, to_ask);
+Result<AssembledReport> report_on(const std::string& path, const Trusted& trusted) {
+  return is_sweep_folder(path) ? internal::report_on_sweep(path, trusted) : report_on_run(path, trusted);
 }
 
 std::string report_file_of(const std::string& path) {

@@ -17,10 +17,13 @@
 
 namespace noisefloor {
 
-// The ledger to ask, if there is one.
-struct LedgerToAsk {
-  Ledger* ledger = nullptr;
-  bool must_have_paid = false;  // false: a ledger that happens to be another one is not asked
+// Whom the reader believes.
+struct Trusted {
+  Ledger* ledger = nullptr;  // the ledger to ask, if there is one
+  // The reader named the ledger, so it must have paid, and its key is known. Otherwise a ledger that happens to be
+  // another one is not asked.
+  bool must_have_paid = false;
+  std::vector<Signer> signers = {};  // whose signatures count; empty: any, and they are shown as unknown
 };
 
 struct AssembledReport {
@@ -31,7 +34,7 @@ struct AssembledReport {
 };
 
 // `path` is a run's folder, a sweep's folder, a model or a certificate.
-[[nodiscard]] Result<AssembledReport> report_on(const std::string& path, const LedgerToAsk& to_ask);
+[[nodiscard]] Result<AssembledReport> report_on(const std::string& path, const Trusted& trusted);
 
 // report.html in the folder of `path`.
 [[nodiscard]] std::string report_file_of(const std::string& path);

@@ -15,8 +15,8 @@ using testing::value_of;
 
 class AssembledReportTest : public ::testing::Test {
  protected:
-  [[nodiscard]] AssembledReport on(const std::string& name, const LedgerToAsk& to_ask = {}) const {
-    return value_of(report_on(runs_.path(name), to_ask));
+  [[nodiscard]] AssembledReport on(const std::string& name, const Trusted& trusted = {}) const {
+    return value_of(report_on(runs_.path(name), trusted));
   }
   static const HtmlReport::Figure* figure(const std::vector<HtmlReport::Figure>& figures, const std::string& id) {
     const auto found = std::find_if(figures.begin(), figures.end(), [&](const auto& one) { return one.id == id; });

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -26,16 +27,17 @@ struct Spends {
   bool all_paid = true;
 };
 
-Result<Spends> ask_about(std::vector<Verdict>& verdicts, const LedgerToAsk& to_ask) {
+Result<Spends> ask_about(std::vector<Verdict>& verdicts, const Trusted& trusted) {
   Spends spends;
   for (Verdict& verdict : verdicts) {
     const std::optional<CertifiedSpend>& spend = verdict.certificate().spend;
     if (!spend) continue;
     spends.budget = spend->budget;
     spends.reservations.insert(spends.reservations.end(), spend->reservations.begin(), spend->reservations.end());
-    if (to_ask.ledger == nullptr) continue;
-    NF_TRY(const bool named, is_named_ledger(*spend, *to_ask.ledger));
-    if (named || to_ask.must_have_paid) NF_TRY_VOID(verify_payment(verdict, *to_ask.ledger));
+    if (trusted.ledger == nullptr) continue;
+    NF_TRY(const bool named, is_named_ledger(*spend, *trusted.ledger));
+    const LedgerIs ledger_is = trusted.must_have_paid ? LedgerIs::kNamed : LedgerIs::kFound;
+    if (named || trusted.must_have_paid) NF_TRY_VOID(verify_payment(verdict, *trusted.ledger, ledger_is));
   }
   for (const Verdict& verdict : verdicts) spends.all_paid &= verdict.payment != Payment::kNotLookedAt;
   return spends;
@@ -66,8 +68,8 @@ Result<void> add_shares(HtmlReport& page, const Spends& spends, Ledger& ledger) 
 
 }  // namespace
 
-Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const LedgerToAsk& to_ask) {
-  NF_TRY(const Spends spends, ask_about(verdicts, to_ask));
+Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const Trusted& trusted) {
+  NF_TRY(const Spends spends, ask_about(verdicts, trusted));
   const bool several = verdicts.size() > 1;
   if (spends.reservations.empty()) {
     page.no_budget =
@@ -87,7 +89,25 @@ Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const 
   page.checks.push_back(
       {"Ledger:", fmt::format("it has paid for {} from the budget {}{}.", several ? "all of them" : "this",
                               spends.budget, same_file ? ", and has the digest of this file" : "")});
-  return add_shares(page, spends, *to_ask.ledger);
+  return add_shares(page, spends, *trusted.ledger);
+}
+
+Result<void> add_signers(HtmlReport& page, std::vector<Verdict>& verdicts, const Trusted& trusted) {
+  NF_TRY_VOID(verify_signers(verdicts, trusted.signers));
+  const auto is_signed = [](const Verdict& verdict) { return verdict.release.certificate.key.has_value(); };
+  const auto is_unknown = [&](const Verdict& verdict) { return is_signed(verdict) && !verdict.signer; };
+  if (std::none_of(verdicts.begin(), verdicts.end(), is_signed)) {
+    page.checks.push_back({"Signature:", "none, as nothing was charged.", false});
+    return success();
+  }
+  page.signer_unknown = std::any_of(verdicts.begin(), verdicts.end(), is_unknown);
+  if (page.signer_unknown) {
+    page.checks.push_back(
+        {"Signature:", "valid, by a key that is unknown: whoever made this may have signed it.", false});
+    return success();
+  }
+  page.checks.push_back({"Signature:", "valid, by a key that is known to whoever wrote this report."});
+  return success();
 }
 
 }  // namespace noisefloor::internal

@@ -46,10 +46,11 @@ Badge badge_of(const HtmlReport& report) {
   if (!is_private(report)) return {"bad", "NOT PRIVATE"};
   const double epsilon = report.promise.epsilon_upper;
   const EpsilonBand& band = band_of(epsilon);
+  const std::string privacy = fmt::format("{} privacy", std::string(band.name) == "none" ? "next to no" : band.name);
+  if (report.signer_unknown) return {"careful", "Signer unknown · claims " + privacy};
   const bool weak = epsilon > 10;
   return {weak ? "careful" : "good",
-          fmt::format("✓ {} · {} privacy", report.certificate_alone ? "Certificate verified" : "Verified",
-                      std::string(band.name) == "none" ? "next to no" : band.name)};
+          fmt::format("✓ {} · {}", report.certificate_alone ? "Certificate verified" : "Verified", privacy)};
 }
 
 std::string fact(const std::string& name, const std::string& value, const std::string& note) {

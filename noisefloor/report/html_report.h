@@ -23,6 +23,7 @@ struct HtmlReport {
   std::string noun = "model";      // its kind, for sentences: "this model", "these 3 models"
   bool several = false;            // the noun is plural
   bool certificate_alone = false;  // the release itself was not available
+  bool signer_unknown = false;     // the signature is by a key that the reader has not named
 
   struct Promise {
     double epsilon_lower = 0;

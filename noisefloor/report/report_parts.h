@@ -25,7 +25,11 @@ void add_privacy(HtmlReport& page, const DpStatement& statement, Delta delta);
 
 // Asks the ledger about each verdict and shows the share of these uses in the budget. kVerificationFailed if it has not
 // paid.
-[[nodiscard]] Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const LedgerToAsk& to_ask);
+[[nodiscard]] Result<void> add_budget(HtmlReport& page, std::vector<Verdict>& verdicts, const Trusted& trusted);
+
+// Says whose signatures there are, as far as the reader knows. kVerificationFailed if one is none of those that are
+// trusted. Comes after add_budget, by which a ledger's key is known.
+[[nodiscard]] Result<void> add_signers(HtmlReport& page, std::vector<Verdict>& verdicts, const Trusted& trusted);
 
 // --- settings_part.cc ------------------------------------------------------------------------------------------------
 
@@ -42,6 +46,6 @@ void add_unsigned_note(HtmlReport& page);
 
 // --- sweep_report.cc -------------------------------------------------------------------------------------------------
 
-[[nodiscard]] Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToAsk& to_ask);
+[[nodiscard]] Result<AssembledReport> report_on_sweep(const std::string& path, const Trusted& trusted);
 
 }  // namespace noisefloor::internal

@@ -163,7 +163,7 @@ void add_first_settings(HtmlReport& page, const Swept& first) {
 
 }  // namespace
 
-Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToAsk& to_ask) {
+Result<AssembledReport> report_on_sweep(const std::string& path, const Trusted& trusted) {
   NF_TRY(const std::vector<Swept> runs, read_runs(path));
   const auto private_runs =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), std::mem_fn(&Swept::is_private)));
@@ -175,7 +175,8 @@ Result<AssembledReport> report_on_sweep(const std::string& path, const LedgerToA
   page.several = private_runs != 1;
   page.noun = noun_of(private_runs, runs.size());
   NF_TRY_VOID(add_promise(page, runs, private_runs));
-  NF_TRY_VOID(add_budget(page, report.verdicts, to_ask));
+  NF_TRY_VOID(add_budget(page, report.verdicts, trusted));
+  NF_TRY_VOID(add_signers(page, report.verdicts, trusted));
   add_sweep_curve(page, runs);
   add_sweep_table(page, runs);
   add_unsigned_note(page);

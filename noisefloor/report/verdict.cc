@@ -4,17 +4,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/report/html.h"
 #include "noisefloor/training/model_release.h"
 
 namespace noisefloor {
 namespace {
+
+// Stops at the first error, which names its file if there are several.
+Result<void> verify_each(std::span<Verdict> verdicts, const std::function<Result<void>(Verdict&)>& verify) {
+  for (Verdict& verdict : verdicts) {
+    Result<void> verified = verify(verdict);
+    if (verified.has_value()) continue;
+    Error error = std::move(verified).error();
+    if (verdicts.size() > 1) error.message = fmt::format("{}: {}", verdict.file, error.message);
+    return error;
+  }
+  return success();
+}
 
 bool is_add_remove(const Certificate& certificate) { return certificate.statement.adjacency == Adjacency::kAddRemove; }
 
@@ -25,7 +39,7 @@ bool Verdict::is_private() const { return std::isfinite(certificate().epsilon.up
 Result<Verdict> verify_file(const std::string& path) {
   NF_TRY(const std::string bytes, read_file(path, kMaxReleaseBytes));
   NF_TRY(VerifiedRelease release, verify_any_release(bytes));
-  Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}};
+  Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}, {}};
   if (!verdict.certificate().spend) verdict.payment = Payment::kNotCharged;
   // These fields are only shown, and nothing is computed from them; their types were checked with the certificate.
   const nlohmann::json json = nlohmann::json::parse(verdict.release.certificate_text, nullptr, false);
@@ -36,22 +50,32 @@ Result<Verdict> verify_file(const std::string& path) {
   return verdict;
 }
 
-Result<void> verify_payment(Verdict& verdict, Ledger& ledger) {
-  if (verdict.payment == Payment::kNotCharged) return success();
-  NF_TRY_VOID(verify_in_ledger(verdict.release, ledger));
-  verdict.payment = Payment::kPaid;
+Result<void> verify_signer(Verdict& verdict, std::span<const Signer> trusted) {
+  const std::optional<PublicKey>& key = verdict.release.certificate.key;
+  if (trusted.empty() || !key) return success();
+  const Signer* const found = find_signer(trusted, *key);
+  if (found == nullptr) {
+    return verification_failed(
+        fmt::format("it was signed with the key {}, which is none of the keys that you trust", to_hex(*key)));
+  }
+  verdict.signer = found->name.empty() ? "a key that you trust" : shown(found->name);
   return success();
 }
 
-Result<void> verify_payments(std::span<Verdict> verdicts, Ledger& ledger) {
-  for (Verdict& verdict : verdicts) {
-    Result<void> paid = verify_payment(verdict, ledger);
-    if (paid.has_value()) continue;
-    Error error = std::move(paid).error();
-    if (verdicts.size() > 1) error.message = fmt::format("{}: {}", verdict.file, error.message);
-    return error;
-  }
+Result<void> verify_signers(std::span<Verdict> verdicts, std::span<const Signer> trusted) {
+  return verify_each(verdicts, [&](Verdict& verdict) { return verify_signer(verdict, trusted); });
+}
+
+Result<void> verify_payment(Verdict& verdict, Ledger& ledger, LedgerIs ledger_is) {
+  if (verdict.payment == Payment::kNotCharged) return success();
+  NF_TRY_VOID(verify_in_ledger(verdict.release, ledger));
+  verdict.payment = Payment::kPaid;
+  if (ledger_is == LedgerIs::kNamed && !verdict.signer) verdict.signer = "the ledger that you named";
   return success();
+}
+
+Result<void> verify_payments(std::span<Verdict> verdicts, Ledger& ledger, LedgerIs ledger_is) {
+  return verify_each(verdicts, [&](Verdict& verdict) { return verify_payment(verdict, ledger, ledger_is); });
 }
 
 bool awaits_ledger(std::span<const Verdict> verdicts) {
@@ -79,6 +103,21 @@ std::string meaning_of(const Verdict& verdict) {
       name_of(certificate.kind), std::exp(certificate.epsilon.upper), name_of(certificate.statement.unit),
       is_add_remove(certificate) ? "was in the data or was not" : "was what it is and not another",
       certificate.delta.value());
+}
+
+std::string signature_of(const Verdict& verdict, const std::string& remedy) {
+  const std::optional<PublicKey>& key = verdict.release.certificate.key;
+  if (!key) return "none";
+  if (verdict.signer) return fmt::format("valid, by {}: {}", *verdict.signer, to_hex(*key));
+  return fmt::format("valid, by an UNKNOWN key: {}{}{}", to_hex(*key), remedy.empty() ? "" : ". ", remedy);
+}
+
+std::string start_of(const Verdict& verdict) {
+  const std::optional<StartPoint>& start = verdict.certificate().start;
+  if (!start) return "";
+  if (!start->certificate) return fmt::format("weights that are declared public: {}", shown(start->declared_public));
+  return fmt::format("a model that the budget {} has paid for{}", shown(start->budget),
+                     start->counted ? ", whose cost is included" : ": other rows, whose cost is not included");
 }
 
 std::string coverage_of(const Verdict& verdict) {

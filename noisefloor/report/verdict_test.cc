@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "noisefloor/base/hex.h"
 #include "tests/support/toy_run.h"
 
 namespace noisefloor {
@@ -53,7 +54,7 @@ TEST_F(VerdictTest, PromisesNothingWithoutPrivacy) {
   EXPECT_EQ(verdict.payment, Payment::kNotCharged);
   EXPECT_EQ(meaning_of(verdict).rfind("NOT PRIVATE", 0), 0U);
   // Nothing was charged, so no ledger can have paid.
-  expect_good(verify_payment(verdict, runs_.ledger()));
+  expect_good(verify_payment(verdict, runs_.ledger(), LedgerIs::kNamed));
   EXPECT_EQ(verdict.payment, Payment::kNotCharged);
 }
 
@@ -61,10 +62,16 @@ TEST_F(VerdictTest, AcceptsOnlyTheLedgerThatPaid) {
   (void)runs_.train("run");
   Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));
   testing::ToyRuns others;
-  expect_error(verify_payment(verdict, others.ledger()), ErrorCode::kVerificationFailed, "another ledger");
+  expect_error(verify_payment(verdict, others.ledger(), LedgerIs::kNamed), ErrorCode::kVerificationFailed,
+               "another ledger");
   EXPECT_EQ(verdict.payment, Payment::kNotLookedAt);
-  expect_good(verify_payment(verdict, runs_.ledger()));
+  expect_good(verify_payment(verdict, runs_.ledger(), LedgerIs::kNamed));
   EXPECT_EQ(verdict.payment, Payment::kPaid);
+  EXPECT_EQ(verdict.signer, "the ledger that you named");
+  Verdict beside = value_of(verify_file(runs_.path("run/model.safetensors")));
+  expect_good(verify_payment(beside, runs_.ledger(), LedgerIs::kFound));
+  EXPECT_EQ(beside.payment, Payment::kPaid);
+  EXPECT_FALSE(beside.signer.has_value()) << "a ledger that lay there may have come with the release";
 }
 
 TEST_F(VerdictTest, NamesTheFileAmongSeveral) {
@@ -76,11 +83,11 @@ TEST_F(VerdictTest, NamesTheFileAmongSeveral) {
   verdicts.push_back(value_of(verify_file(charged)));
   EXPECT_TRUE(awaits_ledger(verdicts));
   testing::ToyRuns others;
-  const std::string error =
-      expect_error(verify_payments(verdicts, others.ledger()), ErrorCode::kVerificationFailed, "another ledger");
+  const std::string error = expect_error(verify_payments(verdicts, others.ledger(), LedgerIs::kNamed),
+                                         ErrorCode::kVerificationFailed, "another ledger");
   EXPECT_EQ(error.rfind(charged + ": ", 0), 0U) << error;
   EXPECT_TRUE(awaits_ledger(verdicts));
-  expect_good(verify_payments(verdicts, runs_.ledger()));
+  expect_good(verify_payments(verdicts, runs_.ledger(), LedgerIs::kNamed));
   EXPECT_FALSE(awaits_ledger(verdicts));
 }
 
@@ -94,6 +101,28 @@ TEST_F(VerdictTest, IsNotGivenOnAlteredFiles) {
   runs_.write("run/certificate.json", certificate);
   expect_error(verify_file(runs_.path("run/certificate.json")), ErrorCode::kVerificationFailed, "altered");
   expect_error(verify_file(runs_.path("nowhere")), ErrorCode::kIo, "nowhere");
+}
+
+// The attack: a forger signs with a key of their own, and everything else holds.
+TEST_F(VerdictTest, ASignerIsKnownOnlyIfTheReaderNamesIt) {
+  (void)runs_.train("run");
+  Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));
+  EXPECT_FALSE(verdict.signer.has_value());
+  const PublicKey key = *verdict.release.certificate.key;
+  const PublicKey other = SigningKey::from_seed({1}).public_key();
+  expect_good(verify_signer(verdict, {}));
+  EXPECT_FALSE(verdict.signer.has_value());
+  expect_error(verify_signer(verdict, std::vector<Signer>{{other, "the registry"}}), ErrorCode::kVerificationFailed,
+               "none of the keys that you trust");
+  EXPECT_FALSE(verdict.signer.has_value());
+  expect_good(verify_signer(verdict, std::vector<Signer>{{other, "x"}, {key, "the registry"}}));
+  EXPECT_EQ(verdict.signer, "'the registry'");
+  EXPECT_EQ(signature_of(verdict, "do this"), "valid, by 'the registry': " + to_hex(key));
+  // What nobody signed claims nothing.
+  (void)runs_.train("plain", std::nullopt);
+  Verdict plain = value_of(verify_file(runs_.path("plain/model.safetensors")));
+  expect_good(verify_signer(plain, std::vector<Signer>{{other, "the registry"}}));
+  EXPECT_EQ(signature_of(plain, ""), "none");
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ std::string payment_in_words(const Verdict& verdict, const VerifiedPath& where) 
                      verdict.release.has_content ? ", and has the digest of this file" : "");
 }
 
+Json signer_json(const Verdict& verdict) {
+  const std::optional<PublicKey>& key = verdict.release.certificate.key;
+  if (!key) return nullptr;
+  return {{"key", to_hex(*key)}, {"known", verdict.signer.has_value()}, {"name", verdict.signer.value_or("")}};
+}
+
 Json verdict_json(const Verdict& verdict) {
   const Certificate& certificate = verdict.certificate();
   return {{"file", verdict.file},
@@ -40,18 +46,19 @@ Json verdict_json(const Verdict& verdict) {
           {"private", verdict.is_private()},
           {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
           {"delta", certificate.delta.value()},
+          {"signer", signer_json(verdict)},
           {"ledger_checked", verdict.payment == Payment::kPaid},
           {"not_covered", verdict.not_covered}};
 }
 
 void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& where) {
-  const std::optional<PublicKey>& key = verdict.release.certificate.key;
   if (verdict.is_private()) summary.line("claim", claim_of(verdict));
   summary.line("in words", meaning_of(verdict));
   if (verdict.is_private()) summary.line("epsilon", "recomputed here from the recorded events, with the same result");
   summary.line(std::string(name_of(verdict.certificate().kind)), coverage_of(verdict));
-  summary.line("signature", key ? "valid, by the key " + to_hex(*key) : "none");
+  summary.line("signature", signature_of(verdict, where.signer_remedy));
   summary.line("ledger", payment_in_words(verdict, where));
+  if (const std::string start = start_of(verdict); !start.empty()) summary.line("started from", start);
 }
 
 // Adds what the guarantee rests on and what it leaves out: each sentence once.

@@ -16,6 +16,8 @@ struct VerifiedPath {
   std::string ledger;  // where the ledger is that was asked, or would be
   // What to do where no ledger was asked, in the words of the front end; it may be empty.
   std::string remedy = {};
+  // What to do where the signer is unknown, likewise.
+  std::string signer_remedy = {};
 };
 
 // What was verified at a path. Requires at least one verdict; several are those of a sweep.

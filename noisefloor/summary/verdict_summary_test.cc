@@ -39,8 +39,13 @@ TEST_F(VerdictSummaryTest, SaysThatTheLedgerWasNotAsked) {
   expect_says(plain, "data         that there are 100 rows\n");
   expect_says(summary_of({verdict}, {"run", "a.ledger", "ask it"}), "NOT LOOKED AT: ask it\n");
   const Json fields = fields_of(plain);
-  EXPECT_EQ(names_of(fields),
-            (Names{"file", "verdict", "what", "name", "private", "epsilon", "delta", "ledger_checked", "not_covered"}));
+  EXPECT_EQ(names_of(fields), (Names{"file", "verdict", "what", "name", "private", "epsilon", "delta", "signer",
+                                     "ledger_checked", "not_covered"}));
+  EXPECT_EQ(fields["signer"]["known"], false);
+  expect_says(plain, "signature    valid, by an UNKNOWN key: " + fields["signer"]["key"].get<std::string>() + "\n");
+  VerifiedPath told{"run", "a.ledger"};
+  told.signer_remedy = "Name it";
+  expect_says(summary_of({verdict}, told), ". Name it\n");
   EXPECT_EQ(fields["name"], "toy");
   EXPECT_EQ(fields["ledger_checked"], false);
   EXPECT_EQ(fields["epsilon"]["upper"], verdict.certificate().epsilon.upper);
@@ -48,10 +53,12 @@ TEST_F(VerdictSummaryTest, SaysThatTheLedgerWasNotAsked) {
 
 TEST_F(VerdictSummaryTest, SaysWhoHasPaid) {
   Verdict verdict = verdict_on("run");
-  expect_good(verify_payment(verdict, runs_.ledger()));
+  expect_good(verify_payment(verdict, runs_.ledger(), LedgerIs::kNamed));
   const Summary paid = summary_of({verdict}, {"run", "a.ledger", "ask it"});
   expect_says(paid, "a.ledger has paid for it, from the budget 'trial', and has the digest of this file\n");
   EXPECT_FALSE(says(paid, "ask it"));
+  expect_says(paid, "valid, by the ledger that you named: ");
+  EXPECT_EQ(fields_of(paid)["signer"]["known"], true);
   EXPECT_EQ(fields_of(paid)["ledger_checked"], true);
 }
 
@@ -62,6 +69,7 @@ TEST_F(VerdictSummaryTest, WithoutPrivacyThereIsNoClaim) {
   EXPECT_FALSE(says(plain, "  claim "));
   const Json fields = fields_of(plain);
   EXPECT_EQ(fields["private"], false);
+  EXPECT_TRUE(fields["signer"].is_null());
   EXPECT_EQ(fields["epsilon"]["upper"], "infinite");
 }
 

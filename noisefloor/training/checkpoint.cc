@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 constexpr std::uint64_t kVersion = 1;
 constexpr const char* kAbout = "noisefloor.checkpoint";
 constexpr const char* kDigest = "noisefloor.digest";
+constexpr const char* kSigner = "noisefloor.public_key";
+constexpr const char* kSignature = "noisefloor.signature";
 
 NamedTensor vector_of(const char* name, const std::vector<float>& values) { return {name, {values.size()}, values}; }
 
@@ -24,10 +26,27 @@ Result<std::vector<float>> values_of(const TensorFile& file, std::string_view na
   return tensor->values;
 }
 
-// The digest of everything except the digest itself.
+// The digest of everything except the digest itself and the signature.
 std::string digest_of(TensorFile file) {
-  file.metadata.erase(kDigest);
+  for (const char* key : {kDigest, kSigner, kSignature}) file.metadata.erase(key);
   return to_hex(blake2b(to_safetensors(file)));
+}
+
+// What is signed: no other text that a ledger signs begins like this.
+std::string signed_text(const std::string& digest) { return "noisefloor checkpoint v1 " + digest; }
+
+// The key that signed the file; nothing if nobody did.
+Result<std::optional<PublicKey>> signer_of(const TensorFile& file, const std::string& digest) {
+  const auto key_text = file.metadata.find(kSigner);
+  const auto signature_text = file.metadata.find(kSignature);
+  if (key_text == file.metadata.end() && signature_text == file.metadata.end()) return std::optional<PublicKey>{};
+  PublicKey key{};
+  Signature signature{};
+  if (key_text != file.metadata.end() && signature_text != file.metadata.end() && from_hex(key_text->second, key) &&
+      from_hex(signature_text->second, signature) && verify_signature(key, signed_text(digest), signature)) {
+    return std::optional(key);
+  }
+  return input_data_error("this checkpoint was altered: its signature does not hold");
 }
 
 // Accepts only a whole number: get() would round 7.5, and wrap -7 around.
@@ -58,7 +77,7 @@ Result<Checkpoint> about(const std::string& text) {
 
 }  // namespace
 
-std::string to_bytes(const Checkpoint& checkpoint) {
+std::string to_bytes(const Checkpoint& checkpoint, const Sign& sign) {
   const DpSgd::State& state = checkpoint.state;
   TensorFile file;
   file.tensors = {vector_of("parameters", state.parameters), vector_of("averaged", state.averaged),
@@ -75,7 +94,13 @@ std::string to_bytes(const Checkpoint& checkpoint) {
                                {"reservations", checkpoint.reservations},
                                {"noise_position", checkpoint.noise_position}}
                               .dump();
-  file.metadata[kDigest] = digest_of(file);
+  const std::string digest = digest_of(file);
+  file.metadata[kDigest] = digest;
+  if (sign) {
+    const auto [key, signature] = sign(signed_text(digest));
+    file.metadata[kSigner] = to_hex(key);
+    file.metadata[kSignature] = to_hex(signature);
+  }
   return to_safetensors(file);
 }
 
@@ -89,6 +114,7 @@ Result<Checkpoint> parse_checkpoint(std::string_view bytes) {
   if (digest_of(file) != digest->second)
     return input_data_error("this checkpoint is damaged: its bytes do not have its digest");
   NF_TRY(Checkpoint checkpoint, about(text->second));
+  NF_TRY(checkpoint.signer, signer_of(file, digest->second));
   NF_TRY(checkpoint.state.parameters, values_of(file, "parameters"));
   NF_TRY(checkpoint.state.averaged, values_of(file, "averaged"));
   NF_TRY(checkpoint.state.optimizer.first, values_of(file, "optimizer.first"));

@@ -6,17 +6,20 @@
 //                secure noise: steps after it are drawn anew, whether or not they were taken before, so continuing is a
 //                new spend (training_run.h charges it). Repeatable noise continues from its position, and ends in the
 //                same bits as a run that was never interrupted.
-// Not covered:   a person who writes a checkpoint of their own. It is as private as the model: noisy steps and nothing
-//                else.
+//                The checkpoint of a private training is signed with the ledger's key: weights that came from elsewhere
+//                are found. It is as private as the model: noisy steps and nothing else.
 // Thread safety: plain data; pure functions.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/crypto/signing.h"
+#include "noisefloor/release/certificate.h"
 #include "noisefloor/sgd/dp_sgd.h"
 
 namespace noisefloor {
@@ -28,12 +31,13 @@ struct Checkpoint {
   std::string ledger;                       // identity of the ledger in hex; empty without one
   std::vector<std::uint64_t> reservations;  // reservations that paid for its steps, the first one first
   std::uint64_t noise_position = 0;         // position of repeatable noise
+  std::optional<PublicKey> signer = {};     // the key that signed the file it was read from
 };
 
-// A safetensors file.
-[[nodiscard]] std::string to_bytes(const Checkpoint& checkpoint);
+// A safetensors file, signed if `sign` is not empty.
+[[nodiscard]] std::string to_bytes(const Checkpoint& checkpoint, const Sign& sign = {});
 
-// kInputData if the bytes are damaged, or not a checkpoint.
+// kInputData if the bytes are damaged, not a checkpoint, or do not have the signature that they name.
 [[nodiscard]] Result<Checkpoint> parse_checkpoint(std::string_view bytes);
 
 }  // namespace noisefloor

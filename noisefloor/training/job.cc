@@ -118,6 +118,7 @@ Result<Outlook> TrainingJob::outlook(Ledger* ledger) {
   if (!parts_->request.charged()) return Outlook{.fits = true};
   NF_TRY(const TrainingCost planned, cost());
   if (parts_->plan && ledger != nullptr) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
+  if (ledger != nullptr) NF_TRY_VOID(start_of(*parts_->session, *ledger));
   return outlook_for(parts_->dataset.name, {planned.spend}, planned.budget, ledger);
 }
 

@@ -63,7 +63,7 @@ TEST_F(ModelReleaseTest, VerifiesDocumentsAndCertificatesToo) {
   Draft draft = document_draft(ReleaseKind::kAnswer, "answer", R"({"value":1})", statement(), Delta::of(1e-5), "",
                                "none", "1.2.3")
                     .value();
-  const Sealed sealed = seal(std::move(draft), {}, {});
+  const Sealed sealed = seal(std::move(draft), CertifiedSpend{blake2b("ledger"), "b", {2}, 3, blake2b("head")}, sign());
   EXPECT_TRUE(verify_any_release(sealed.bytes).value().has_content);
 }
 

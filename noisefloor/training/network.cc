@@ -64,6 +64,10 @@ Result<std::unique_ptr<TrainableModel>> bind_model(const Training& training, con
 
 Result<std::vector<float>> load_weights(const std::string& path, const TrainableModel& model) {
   NF_TRY(const std::string bytes, read_file(path, kMaxModelBytes));
+  return weights_in(bytes, model);
+}
+
+Result<std::vector<float>> weights_in(std::string_view bytes, const TrainableModel& model) {
   NF_TRY(const TensorFile tensors, parse_safetensors(bytes));
   return model.take_weights(tensors);
 }

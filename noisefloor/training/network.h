@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "noisefloor/base/result.h"
@@ -36,5 +37,6 @@ struct Machine {
 
 // The weights in a safetensors file.
 [[nodiscard]] Result<std::vector<float>> load_weights(const std::string& path, const TrainableModel& model);
+[[nodiscard]] Result<std::vector<float>> weights_in(std::string_view bytes, const TrainableModel& model);
 
 }  // namespace noisefloor

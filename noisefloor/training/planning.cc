@@ -220,8 +220,7 @@ Result<BudgetTerms> PlanJob::set_aside_terms(const PlanFile& plan) const {
 }
 
 Result<std::string> PlanJob::sign(PlanFile& plan, Ledger& ledger, const JobControl& control) {
-  NF_TRY(const Witness witness, ledger.witness());
-  NF_TRY_VOID(ledger.sign(""));  // Without a key, nothing is set aside or written.
+  NF_TRY(const Sign by_ledger, sign_by(ledger));  // Without a key, nothing is set aside or written.
   if (parts_->wish.reserve) {
     const ReserveRequest use = set_aside_use(plan);
     NF_TRY(parts_->file.training.privacy.budget, find_payer(ledger, parts_->file, description_of(parts_->file.training),
@@ -231,7 +230,6 @@ Result<std::string> PlanJob::sign(PlanFile& plan, Ledger& ledger, const JobContr
     plan.budget = terms.name;
     plan.item = kItem;
   }
-  const Sign by_ledger = [&](std::string_view text) { return std::pair(witness.key, ledger.sign(text).value()); };
   const std::filesystem::path name = plan.phase == 1 ? kPlanName : fmt::format("plan-{}.json", plan.phase);
   std::error_code ignored;  // a folder that could not be made is reported when a file is written to it
   std::filesystem::create_directories(parts_->folder, ignored);

@@ -7,15 +7,15 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/training/configuration.h"
+#include "noisefloor/training/start_point.h"
 #include "noisefloor/training/watch.h"
 
 namespace noisefloor {
 namespace {
 
 Result<std::vector<float>> first_weights(const TrainingSession& session, BitStream& stream) {
-  const std::optional<std::string>& path = session.training().model.start_from;
-  if (!path) return session.model->initial_weights(stream);
-  return load_weights(session.file->resolve(*path), *session.model);
+  if (!session.start) return session.model->initial_weights(stream);
+  return weights_in(*session.start, *session.model);
 }
 
 // A descent before its first step, and its source of noise.
@@ -49,7 +49,7 @@ Result<Descent> begin_descent(TrainingSession& session, const RunRequest& reques
   return Descent{std::move(secure), std::move(replay), std::move(sgd)};
 }
 
-RunTerms terms_of(const TrainingSession& session, const RunRequest& request) {
+RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std::optional<StartPoint> start = {}) {
   return {session.training().name,
           session.steps,
           request.delta,
@@ -60,10 +60,12 @@ RunTerms terms_of(const TrainingSession& session, const RunRequest& request) {
           session.version,
           request.from,
           request.item,
-          kDataDeclaration};
+          kDataDeclaration,
+          std::move(start),
+          description_of(session.training()).is_public()};
 }
 
-TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch) {
+TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {}) {
   TrainingHooks hooks;
   hooks.begin = [&request, &watch]() -> Result<void> {
     if (!request.files.folder.empty()) watch.write_to(request.files.metrics());
@@ -73,8 +75,8 @@ TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, Run
   hooks.stop = [&request, &control] { return request.team.stop(control.stop_asked()); };
   if (request.checkpoint_seconds > 0 && !request.files.folder.empty()) {
     hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
-    hooks.checkpoint = [&request, &control](const Checkpoint& checkpoint) {
-      const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint));
+    hooks.checkpoint = [&request, &control, sign](const Checkpoint& checkpoint) {
+      const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint, sign));
       if (!written.has_value()) {  // The run is paid for, so it continues.
         control.warn(fmt::format("no checkpoint: {}", written.error().message));
       } else if (control.observer != nullptr) {
@@ -109,7 +111,20 @@ Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingEx
   }
   BatchSampler sampler = std::move(made).value();
   NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
-  return TrainingSession{&file, &examples, std::move(model), std::move(sampler), steps, machine.version};
+  std::optional<std::string> start;
+  if (file.training.model.start_from) {
+    NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
+  }
+  return TrainingSession{&file, &examples,       std::move(model), std::move(sampler),
+                         steps, machine.version, std::move(start)};
+}
+
+Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger& ledger) {
+  if (!session.start) return std::optional<StartPoint>{};
+  const Training& training = session.training();
+  NF_TRY(StartPoint start,
+         start_point_of(*session.start, training.model.start_is_public, ledger, training.privacy.budget));
+  return std::optional(std::move(start));
 }
 
 Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
@@ -119,12 +134,18 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   }
   NF_TRY(Descent descent, begin_descent(session, request));
   auto& [secure, replay, sgd] = descent;
+  std::optional<StartPoint> start;
+  Sign sign;
+  if (request.charged()) {
+    NF_TRY(start, start_of(session, *ledger));
+    NF_TRY(sign, sign_by(*ledger));
+  }
   const NewFolders folders(request.files.folder);
   FileOutlet outlet(request.files.model(), request.files.certificate());
   NF_TRY(std::optional<Watched> watched, watched_of(*session.examples));
   RunWatch watch(*session.model, sgd, control, std::move(watched));
-  const TrainingHooks hooks = hooks_of(request, control, watch);
-  const RunTerms terms = terms_of(session, request);
+  const TrainingHooks hooks = hooks_of(request, control, watch, sign);
+  const RunTerms terms = terms_of(session, request, std::move(start));
   const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
   begin_run(request, control);
   Result<Released> trained = replay ? train_without_privacy(terms, sgd, *replay, names, hooks, outlet)

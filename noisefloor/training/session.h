@@ -36,12 +36,14 @@ struct TrainingSession {
   std::unique_ptr<TrainableModel> model;
   BatchSampler sampler;
   Steps steps;
-  std::string version;  // version of the program, for certificates
+  std::string version;                    // version of the program, for certificates
+  std::optional<std::string> start = {};  // the bytes of the file that its weights start from
 
   [[nodiscard]] const Training& training() const { return file->training; }
 };
 
-// File and examples must outlive the session. A batch that does not fit is refused with the line of the file.
+// File and examples must outlive the session. A batch that does not fit is refused with the line of the file. Reads
+// the weights that the training starts from, once.
 [[nodiscard]] Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
                                                     const Machine& machine);
 
@@ -73,6 +75,10 @@ struct RunResult {
 // but has no ledger. A run that is stopped returns the model so far.
 [[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
                                              const JobControl& control);
+
+// What the training starts from, if it starts from weights of a file (start_point.h). The budget of the training file
+// is the one that pays.
+[[nodiscard]] Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger& ledger);
 
 // The cost of all steps of a run, without those before its checkpoint.
 [[nodiscard]] Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request);

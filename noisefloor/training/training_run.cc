@@ -10,6 +10,7 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/release/paid_statement.h"
 #include "noisefloor/training/model_release.h"
 
 namespace noisefloor {
@@ -91,10 +92,9 @@ Result<void> descend(const RunTerms& terms, DpSgd& sgd, Random& random, const Tr
   return success();
 }
 
-Result<Draft> draft_of(const RunTerms& terms, const DpSgd& sgd, const NameWeights& name_weights) {
+Result<Draft> draft_of(const RunTerms& terms, const DpSgd& sgd, const NameWeights& name_weights,
+                       const DpStatement& statement) {
   TensorFile file{name_weights(sgd.result()), {}};
-  NF_TRY(const Steps steps, Steps::make(sgd.steps()));
-  const DpStatement statement = statement_of(sgd, steps);
   NF_TRY(const Interval epsilon, certified_epsilon(statement, terms.delta));
   Certificate certificate{ReleaseKind::kModel,
                           terms.name,
@@ -108,7 +108,9 @@ Result<Draft> draft_of(const RunTerms& terms, const DpSgd& sgd, const NameWeight
                           terms.data,
                           digest_of(file.tensors),
                           terms.program_version,
-                          {}};
+                          {},
+                          terms.start,
+                          terms.public_data};
   return Draft{std::move(certificate), [file = std::move(file)](const std::string& text) mutable {
                  file.metadata[kCertificateKey] = text;
                  return to_safetensors(file);
@@ -133,9 +135,15 @@ Result<Checkpoint> begin_from(const RunTerms& terms, DpSgd& sgd) {
   return paid;
 }
 
-// Refuses a checkpoint whose steps this ledger does not know: otherwise it would be a way around the ledger.
+// Refuses a checkpoint whose steps this ledger does not know, or that its key did not sign: weights of another origin
+// would be a way around the ledger.
 Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const std::string& budget) {
   return ledger.read([&](const LedgerState& state) -> Result<void> {
+    if (checkpoint.signer != state.genesis().key) {
+      return invalid_argument(
+          "the checkpoint is not signed with the key of this ledger: it was altered, or belongs to another ledger or "
+          "to version 0.1. Train from the beginning");
+    }
     const bool known =
         checkpoint.ledger == to_hex(state.genesis().ledger) &&
         std::all_of(checkpoint.reservations.begin(), checkpoint.reservations.end(), [&](std::uint64_t sequence) {
@@ -153,7 +161,7 @@ Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const 
 Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
                                  const NameWeights& name_weights, const TrainingHooks& hooks, Outlet& outlet) {
   NF_TRY(Checkpoint paid, begin_from(terms, sgd));
-  if (terms.from) NF_TRY_VOID(expect_charged(paid, ledger, terms.budget));
+  if (terms.from) NF_TRY_VOID(expect_charged(*terms.from, ledger, terms.budget));
   NF_TRY(const Steps steps_left, Steps::make(terms.steps.value() - sgd.steps()));
   ReleaseRequest request{{terms.budget, terms.key, statement_of(sgd, steps_left)}, paid.reservations};
   request.reader = read_model_release;
@@ -164,7 +172,8 @@ Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom
     paid.ledger = to_hex(spend.ledger);
     paid.reservations = spend.reservations;
     NF_TRY_VOID(descend(terms, sgd, random, hooks, paid));
-    return draft_of(terms, sgd, name_weights);
+    NF_TRY(const DpStatement statement, paid_statement(ledger, spend.budget, spend.reservations, terms.start));
+    return draft_of(terms, sgd, name_weights, statement);
   });
 }
 
@@ -188,7 +197,8 @@ Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, Replay
   NF_TRY(const std::optional<std::string> earlier, outlet.kept());
   if (earlier) return invalid_argument(fmt::format("{} is there already: choose another folder", shown(outlet.name())));
   NF_TRY_VOID(descend(terms, sgd, random, hooks, paid));
-  NF_TRY(Draft draft, draft_of(terms, sgd, name_weights));
+  NF_TRY(const Steps made_steps, Steps::make(sgd.steps()));
+  NF_TRY(Draft draft, draft_of(terms, sgd, name_weights, statement_of(sgd, made_steps)));
   Released made{seal(std::move(draft), {}, {}), false};
   NF_TRY_VOID(outlet.publish(made.release));
   return made;

@@ -2,8 +2,8 @@
 //
 // Guarantee:     (1) All steps are reserved, durably, before the first noise is drawn; if the budget does not allow for
 //                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as
-//                spent in full. (3) The file holds the model after the last whole step, and its certificate says which
-//                steps those were. (4) A key that was used before trains nothing: the caller gets the model that was
+//                spent in full. (3) The file holds the model after the last whole step. Its certificate says which step
+//                that was and certifies all that was reserved, whenever the run was stopped (paid_statement.h). (4) A key that was used before trains nothing: the caller gets the model that was
 //                made, if it is still in its place, or else an error that names it. (5) Continuing from a checkpoint is
 //                a spend of its own, for the steps that are left: any steps that were taken after the checkpoint before
 //                stay paid for too. Nothing is ever given back.
@@ -36,9 +36,11 @@ struct RunTerms {
   std::string key;
   std::string configuration;  // a JSON object for the ledger's record and the certificate, or empty
   std::string program_version;
-  std::optional<Checkpoint> from = {};  // continues from here
-  std::string item = {};                // item of a planned budget
-  std::string data = {};                // facts about the data that are taken as public, in words, for the certificate
+  std::optional<Checkpoint> from = {};   // continues from here
+  std::string item = {};                 // item of a planned budget
+  std::string data = {};                 // facts about the data that are taken as public, in words, for the certificate
+  std::optional<StartPoint> start = {};  // weights that it starts from; their cost counts
+  bool public_data = false;              // all rows are declared public
 };
 
 struct TrainingProgress {
@@ -64,7 +66,7 @@ struct TrainingHooks {
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;
 
 // Requires: a descent that has made no step and is private (refused otherwise). kInvalidArgument for a checkpoint that
-// belongs to another training or another ledger.
+// belongs to another training or another ledger, or that the ledger's key did not sign.
 [[nodiscard]] Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom& random, Ledger& ledger,
                                                const NameWeights& name_weights, const TrainingHooks& hooks,
                                                Outlet& outlet);

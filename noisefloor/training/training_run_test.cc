@@ -68,6 +68,11 @@ class TrainingRunTest : public ::testing::Test {
     return std::move(made).value().release;
   }
 
+  // As if it was written to a file, signed, and read again.
+  Checkpoint read_back(const Checkpoint& checkpoint) {
+    return value_of(parse_checkpoint(to_bytes(checkpoint, value_of(sign_by(*ledger_)))));
+  }
+
   double spent() { return 5 * value_of(ledger_->budget("b")).account.spent_share(); }
 
   testing::TemporaryFolder folder_;
@@ -145,16 +150,18 @@ TEST_F(TrainingRunTest, TrainsOncePerKey) {
   EXPECT_EQ(spent(), before);
 }
 
-TEST_F(TrainingRunTest, ReturnsTheModelSoFarIfStoppedAndChargesThePlan) {
+TEST_F(TrainingRunTest, ReturnsTheModelSoFarIfStoppedAndCertifiesThePlan) {
   DpSgd sgd = descent();
   TrainingHooks hooks;
   hooks.stop = [&] { return sgd.steps() == 7; };
   const Sealed model = value_of(train(terms(20), sgd, hooks));
   EXPECT_EQ(model.certificate.steps, 7U);
-  EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(7)));
+  // Whoever stops may have looked at the model: the steps that were not taken count too.
+  EXPECT_EQ(model.certificate.statement.event, sgd.event(Steps::of(20)));
   const double whole = value_of(pld_epsilon(sgd.event(Steps::of(20)), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
-  EXPECT_LT(model.certificate.epsilon.upper, whole);
+  EXPECT_EQ(model.certificate.epsilon.upper, whole);
   EXPECT_GE(spent(), whole * (1 - 1e-9));
+  expect_good(verify_in_ledger(value_of(verify_any_release(model.bytes)), *ledger_));
 }
 
 TEST_F(TrainingRunTest, CountsFailuresAsSpent) {
@@ -218,7 +225,7 @@ TEST_F(TrainingRunTest, ChargesAgainAfterACheckpoint) {
     return value_of(pld_epsilon(sgd.event(Steps::make(steps).value()), Adjacency::kAddRemove, Delta::of(1e-5))).upper;
   };
   RunTerms again = terms(20);
-  again.from = value_of(parse_checkpoint(to_bytes(*saved)));
+  again.from = read_back(*saved);
   DpSgd resumed = descent();
   // The key of the first run is used up.
   expect_error(train(again, resumed), ErrorCode::kInvalidArgument, "another request");
@@ -230,7 +237,13 @@ TEST_F(TrainingRunTest, ChargesAgainAfterACheckpoint) {
   EXPECT_EQ(source_.calls, 8);
   EXPECT_EQ(model.certificate.steps, 20U);
   EXPECT_EQ(model.certificate.spend->reservations, (std::vector<std::uint64_t>{2, 4}));
-  EXPECT_EQ(model.certificate.epsilon.upper, left(20));
+  // All that was reserved: 20 steps, and the 8 that were drawn anew.
+  const DpStatement both = value_of(compose({{Adjacency::kAddRemove, PrivacyUnit::kRow, sgd.event(Steps::of(20))},
+                                             {Adjacency::kAddRemove, PrivacyUnit::kRow, sgd.event(Steps::of(8))}}));
+  EXPECT_EQ(model.certificate.statement, both);
+  EXPECT_EQ(model.certificate.epsilon.upper, value_of(certified_epsilon(both, Delta::of(1e-5))).upper);
+  EXPECT_GT(model.certificate.epsilon.upper, left(20));
+  expect_good(verify_in_ledger(value_of(verify_any_release(model.bytes)), *ledger_));
   EXPECT_GE(spent() - first, left(8) * (1 - 1e-9));
   // Continuing from it once more is charged once more.
   again.key = "once more";
@@ -254,7 +267,7 @@ TEST_F(TrainingRunTest, RefusesACheckpointOfAnotherPlanOrLedger) {
   };
   RunTerms again = terms(6);
   again.key = "again";
-  again.from = saved;
+  again.from = read_back(*saved);
   refused(again, descent(3.0), "other settings");
   refused(again, descent(2.0, 0.4), "other settings");
   RunTerms longer = again;
@@ -277,6 +290,35 @@ TEST_F(TrainingRunTest, RefusesACheckpointOfAnotherPlanOrLedger) {
   RunTerms done = again;
   done.from->state.steps = done.from->state.optimizer.steps = 6;
   refused(done, descent(), "all of its 6 steps");
+}
+
+// The attack: weights of another origin in a checkpoint whose other fields are right.
+TEST_F(TrainingRunTest, ContinuesOnlyFromACheckpointThatTheLedgerSigned) {
+  DpSgd sgd = descent();
+  std::optional<Checkpoint> saved;
+  TrainingHooks hooks;
+  hooks.stop = [&] { return sgd.steps() == 3; };
+  hooks.checkpoint = [&](const Checkpoint& checkpoint) { saved = checkpoint; };
+  ASSERT_TRUE(train(terms(6), sgd, hooks));
+  ASSERT_TRUE(saved);
+  const double before = spent();
+  Checkpoint forged = read_back(*saved);
+  forged.state.parameters[0] = 0.123F;
+  const SigningKey stranger = SigningKey::from_seed({1});
+  const Sign by_stranger = [&](std::string_view text) { return std::pair(stranger.public_key(), stranger.sign(text)); };
+  for (const Sign& sign : {Sign(), by_stranger}) {
+    RunTerms again = terms(6);
+    again.key = "again";
+    again.from = value_of(parse_checkpoint(to_bytes(forged, sign)));
+    DpSgd other = descent();
+    expect_error(train(again, other), ErrorCode::kInvalidArgument, "not signed with the key of this ledger");
+  }
+  // The signature of the true checkpoint does not fit the forged one.
+  TensorFile file = value_of(parse_safetensors(to_bytes(forged)));
+  const TensorFile whole = value_of(parse_safetensors(to_bytes(*saved, value_of(sign_by(*ledger_)))));
+  for (const char* key : {"noisefloor.public_key", "noisefloor.signature"}) file.metadata[key] = whole.metadata.at(key);
+  expect_error(parse_checkpoint(to_safetensors(file)), ErrorCode::kInputData, "signature does not hold");
+  EXPECT_EQ(spent(), before);
 }
 
 TEST_F(TrainingRunTest, ContinuesRepeatableNoiseToTheSameBits) {

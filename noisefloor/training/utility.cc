@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "noisefloor/release/document.h"
+#include "noisefloor/release/paid_statement.h"
 
 namespace noisefloor {
 namespace {
@@ -81,12 +82,18 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
   request.in_ledger = true;
   FileOutlet outlet((question.folder / "utility-graph.json").string(),
                     (question.folder / "utility-graph.certificate.json").string());
-  NF_TRY(const Released made, release_by(request, ledger, outlet, [&](const CertifiedSpend&) -> Result<Draft> {
-           NF_TRY(const std::vector<UtilityCurve> curves, measured(question, question.examples, spend.noise, control));
-           return document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves),
-                                 spend.request.statement, question.delta, spend.request.note.configuration,
-                                 kDataDeclaration, question.machine.version);
-         }));
+  NF_TRY(const TrainingSession session, begin_session(question.file, question.examples, question.machine));
+  NF_TRY(const std::optional<StartPoint> start, start_of(session, ledger));
+  const auto run = [&](const CertifiedSpend& paid) -> Result<Draft> {
+    NF_TRY(const std::vector<UtilityCurve> curves, measured(question, question.examples, spend.noise, control));
+    NF_TRY(const DpStatement statement, paid_statement(ledger, paid.budget, paid.reservations, start));
+    NF_TRY(Draft draft, document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves),
+                                       statement, question.delta, spend.request.note.configuration, kDataDeclaration,
+                                       question.machine.version));
+    draft.certificate.start = start;
+    return draft;
+  };
+  NF_TRY(const Released made, release_by(request, ledger, outlet, run));
   if (made.again && control.observer != nullptr) {
     control.observer->note("the utility graph was drawn before: nothing was spent");
   }
