@@ -103,9 +103,14 @@ TEST_F(CliReport, OfAModelOrACertificateAlone) {
   const Outcome mailed = noisefloor_run("report " + path("mailed.safetensors") + " --output " + path("mailed.html"));
   ASSERT_EQ(mailed.exit_code, 0) << mailed.err;
   EXPECT_TRUE(has(read("mailed.html"), "which was not at hand"));
+  EXPECT_TRUE(has(read("mailed.html"), "Signer unknown"));
+  EXPECT_FALSE(has(read("mailed.html"), "✓ Verified")) << "whoever mailed it may have signed it";
+  const std::string signer = " --signer " + Json::parse(read("out/certificate.json"))["public_key"].get<std::string>();
+  const std::string again = "report " + path("mailed.safetensors") + " --output " + path("mailed.html") + signer;
+  ASSERT_EQ(noisefloor_run(again).exit_code, 0);
   EXPECT_TRUE(has(read("mailed.html"), "✓ Verified"));
-  const Outcome certificate =
-      noisefloor_run("report " + path("out/certificate.json") + " --json --output " + path("certificate.html"));
+  const Outcome certificate = noisefloor_run("report " + path("out/certificate.json") + " --json --output " +
+                                             path("certificate.html") + signer);
   ASSERT_EQ(certificate.exit_code, 0) << certificate.err;
   EXPECT_EQ(Json::parse(certificate.out)["ledger_checked"], false);
   EXPECT_TRUE(has(read("certificate.html"), "from a certificate alone"));

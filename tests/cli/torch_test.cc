@@ -152,7 +152,7 @@ TEST_F(CliTorch, AdaptersAreTrainedOnTopOfAModel) {
   write("adapted.toml",
         toml("adapted",
              "kind = \"transformer\"\nwidth = 32\nheads = 4\nlayers = 1\ntuning = \"lora\"\nlora_rank = 2\n"
-             "start_from = \"base/model.safetensors\""));
+             "start_from = \"base/model.safetensors\"\nstart_is_public = \"another ledger has paid for it\""));
   const Outcome outcome = noisefloor_run(train("adapted.toml", "--json", "adapted", "adapted.ledger"));
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
   const Json report = Json::parse(outcome.out);

@@ -266,12 +266,75 @@ TEST_F(CliTrain, AnInterruptedTrainingGivesTheModelSoFar) {
   ASSERT_NE(outcome.out, "") << outcome.err;
   const Json report = Json::parse(outcome.out);
   EXPECT_LT(report["steps"], 6000000);
-  EXPECT_LT(report["epsilon"]["upper"], 2.0);
+  // The moment was chosen by someone who saw the progress: the certificate covers all planned steps.
+  EXPECT_NEAR(report["epsilon"]["upper"].get<double>(), 2.0, 0.01);
   EXPECT_EQ(Json::parse(read("out/certificate.json"))["steps"], report["steps"]);
-  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/model.safetensors")).exit_code, 0);
+  EXPECT_EQ(noisefloor_run("verify " + folder_.path("out/model.safetensors") + " --ledger " + folder_.path("ledger"))
+                .exit_code,
+            0);
   EXPECT_TRUE(std::filesystem::exists(folder_.path("out/checkpoint.safetensors")));
   const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
   EXPECT_NEAR(Json::parse(shown.out)["epsilon_spent"].get<double>(), 2.0, 0.01);
+}
+
+// The attack on version 0.1: without key, signature and ledger any epsilon passed as true.
+TEST_F(CliTrain, WhatNobodySignedIsNotVerified) {
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+  const nlohmann::ordered_json whole = nlohmann::ordered_json::parse(read("out/certificate.json"));
+  nlohmann::ordered_json forged = whole;
+  for (const char* field : {"public_key", "signature", "ledger"}) forged.erase(field);
+  write("forged.json", forged.dump(2) + "\n");
+  expect_refused("verify " + folder_.path("forged.json"), 6, "nobody has signed it");
+  expect_refused("report " + folder_.path("forged.json") + " --output " + folder_.path("forged.html"), 6, "nobody");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("forged.html")));
+  // A valid signature does not say whose it is, and neither does a ledger that lay beside it.
+  const std::string verify = "verify " + folder_.path("out") + " --json";
+  const Json unknown = Json::parse(noisefloor_run(verify).out);
+  EXPECT_EQ(unknown["signer"]["known"], false);
+  const auto key = whole["public_key"].get<std::string>();
+  EXPECT_EQ(unknown["signer"]["key"], key);
+  EXPECT_EQ(Json::parse(noisefloor_run(verify + " --signer " + key).out)["signer"]["known"], true);
+  EXPECT_EQ(Json::parse(noisefloor_run(verify + " --ledger " + folder_.path("ledger")).out)["signer"]["known"], true);
+  write("signers", "# who may sign\n" + key + " The registry\n");
+  EXPECT_EQ(Json::parse(noisefloor_run(verify + " --signer " + folder_.path("signers")).out)["signer"]["name"],
+            "'The registry'");
+  std::string other = key;
+  other[0] = other[0] == 'a' ? 'b' : 'a';
+  expect_refused("verify " + folder_.path("out") + " --signer " + other, 6, "none of the keys that you trust");
+  expect_refused("verify " + folder_.path("out") + " --signer " + folder_.path("nowhere"), 5, "nowhere");
+}
+
+// The attack on version 0.1: train without noise, then take one private step at a tiny rate from there. The weights
+// stay what they were, and the certificate said epsilon 0.0007.
+TEST_F(CliTrain, WeightsWithoutPrivacyAreNotLaunderedByAPrivateStep) {
+  const std::string plain = toy_toml("steps = 40\nnoise = \"none\"\n");
+  write("train.toml", plain);
+  ASSERT_EQ(noisefloor_run(train("--quiet", "plain")).exit_code, 0);
+  const auto launder = [&](const std::string& model) {
+    std::string text = toy_toml("steps = 1\nnoise_multiplier = 100\n");
+    text.replace(text.find("learning_rate = 2.0"), 19, "learning_rate = 1e-12");
+    text.replace(text.find("kind = \"logistic\"\n"), 18, "kind = \"logistic\"\n" + model);
+    write("train.toml", text);
+  };
+  const std::string start = "start_from = \"plain/model.safetensors\"\n";
+  launder(start);
+  expect_refused(train("--quiet", "out"), 2, "without privacy");
+  launder(start + "start_is_public = \"trust me\"\n");
+  expect_refused(train("--quiet", "out"), 2, "not declared public");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
+  // From a model that was paid for, the cost of that model is part of the new certificate.
+  write("train.toml", toy_toml("steps = 40\ntarget_epsilon = 1.5\n"));
+  ASSERT_EQ(noisefloor_run(train("--quiet", "first")).exit_code, 0);
+  launder("start_from = \"first/model.safetensors\"\n");
+  const Outcome second = noisefloor_run(train("--quiet --json --key second", "second"));
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_GT(Json::parse(second.out)["epsilon"]["upper"], 1.4);
+  const Json certificate = Json::parse(read("second/certificate.json"));
+  EXPECT_EQ(certificate["started_from"]["digest"], Json::parse(read("first/certificate.json"))["released"]["digest"]);
+  const std::string verify = "verify " + folder_.path("second") + " --ledger " + folder_.path("ledger");
+  const Outcome verified = noisefloor_run(verify);
+  EXPECT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_NE(verified.out.find("whose cost is included"), std::string::npos) << verified.out;
 }
 
 TEST_F(CliTrain, PredictsForExamplesWithoutLabels) {
