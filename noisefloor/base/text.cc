@@ -7,8 +7,12 @@
 #include <cmath>
 #include <system_error>
 
+#include "noisefloor/base/printable.h"
+
 namespace noisefloor {
 namespace {
+
+constexpr std::size_t kMaxShown = 40;  // bytes between the quotes
 
 Error not_a_number(std::string_view what, std::string_view kind, std::string_view text) {
   return invalid_argument(fmt::format("{} must be {}; got {}", what, kind, shown(text)));
@@ -39,9 +43,15 @@ std::vector<std::string_view> split_list(std::string_view text) {
 }
 
 std::string shown(std::string_view text) {
-  std::string out = "'";
-  for (char c : text.substr(0, 40)) out += (c >= 0x20 && c != 0x7f) ? c : '?';
-  return out + (text.size() > 40 ? "…'" : "'");
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = next_character(text).bytes;
+    const std::string next = printable(text.substr(0, bytes));
+    if (out.size() + next.size() > kMaxShown) return "'" + out + "…'";
+    out += next;
+    text.remove_prefix(bytes);
+  }
+  return "'" + out + "'";
 }
 
 std::optional<double> parse_finite(std::string_view text) {

@@ -11,7 +11,8 @@
 
 namespace noisefloor {
 
-// `text` in quotes as an error message may show it: shortened, and without control characters.
+// `text` in quotes as an error message may show it: printable (base/printable.h), and shortened to whole characters of
+// at most 40 bytes, followed by "…" if some are left out.
 [[nodiscard]] std::string shown(std::string_view text);
 
 // The parts of "a,b,c". The text "" has one part, which is empty.

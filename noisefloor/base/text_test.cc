@@ -34,7 +34,23 @@ TEST(Text, ErrorsAreOneShortLineWhateverTheText) {
   std::string message = parse_number("--epsilon", std::string(100000, 'x') + "\n\x1b[2J").error().message;
   EXPECT_LT(message.size(), 120U);
   message = parse_number("--epsilon", "a\nb\x1b").error().message;
-  EXPECT_EQ(message, "--epsilon must be a finite number; got 'a?b?'");
+  EXPECT_EQ(message, "--epsilon must be a finite number; got 'a\\u{a}b\\u{1b}'");
+}
+
+TEST(Shown, WritesOutWhatCannotBeSeen) {
+  EXPECT_EQ(shown("naïve 模型"), "'naïve 模型'");
+  EXPECT_EQ(shown("\x1b[2J"), "'\\u{1b}[2J'");
+  EXPECT_EQ(shown("a\u202Eb\u200Bc\u009B"), "'a\\u{202e}b\\u{200b}c\\u{9b}'");
+  EXPECT_EQ(shown("a\xff"), "'a\\xff'");
+}
+
+TEST(Shown, CutsAtAWholeCharacter) {
+  EXPECT_EQ(shown(std::string(40, 'x')), "'" + std::string(40, 'x') + "'");
+  EXPECT_EQ(shown(std::string(41, 'x')), "'" + std::string(40, 'x') + "…'");
+  EXPECT_EQ(shown(std::string(39, 'x') + "é"), "'" + std::string(39, 'x') + "…'") << "no half of an é";
+  EXPECT_EQ(shown(std::string(38, 'x') + "é"), "'" + std::string(38, 'x') + "é'");
+  EXPECT_EQ(shown(std::string(38, 'x') + "\x1b"), "'" + std::string(38, 'x') + "…'") << "no half of an escape";
+  EXPECT_LE(shown(std::string(1000, '\x1b')).size(), 45U);
 }
 
 TEST(SplitList, SplitsAtEveryComma) {

@@ -11,8 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "noisefloor/base/printable.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/base/spelling.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/cli/commands.h"
 #include "noisefloor/cli/completion.h"
 #include "version.h"
@@ -40,7 +42,7 @@ Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted 
 5 input/output, 6 verification failed, 7 peer or protocol.)";
 
 int fail(const Error& error) {
-  fmt::print(stderr, "noisefloor: {}\n", error.message);
+  fmt::print(stderr, "noisefloor: {}\n", printable(error.message));
   return exit_code(error.code);
 }
 
@@ -73,7 +75,7 @@ std::optional<Error> unknown_command(const CLI::App& app, int argc, char** argv)
   if (commands.empty()) return std::nullopt;
   std::vector<std::string> names(commands.size());
   std::transform(commands.begin(), commands.end(), names.begin(), [](const CLI::App* one) { return one->get_name(); });
-  return invalid_argument(fmt::format("there is no command '{:.40}'; {}", argv[word],
+  return invalid_argument(fmt::format("there is no command {}; {}", shown(argv[word]),
                                       suggestion(argv[word], {names.begin(), names.end()})));
 }
 
@@ -92,7 +94,7 @@ std::optional<Error> unknown_option(const CLI::App& app, int argc, char** argv) 
     if (std::find(names.begin(), names.end(), given) != names.end()) continue;
     const std::string_view nearest = nearest_name(given, {names.begin(), names.end()});
     return invalid_argument(fmt::format(
-        "there is no option '--{:.40}'; {}", given,
+        "there is no option {}; {}", shown(fmt::format("--{}", given)),
         nearest.empty() ? std::string("--help shows what is possible") : fmt::format("did you mean '--{}'?", nearest)));
   }
   return std::nullopt;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "noisefloor/base/input.h"
+#include "noisefloor/base/printable.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/described.h"
 #include "noisefloor/cli/options.h"
@@ -63,18 +64,18 @@ void Console::progress(const TrainingProgress& p, const std::optional<PublicQual
   if (quiet_) return;
   const bool last = p.steps == p.planned;
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}{}{}", title_, as_text(p, quality), last ? "\n" : "");
+    fmt::print(stderr, "\r\x1b[K{}{}", printable(title_ + as_text(p, quality)), last ? "\n" : "");
   } else if (last || p.seconds >= next_) {
-    fmt::print(stderr, "{}{}\n", title_, as_text(p, quality));
+    fmt::print(stderr, "{}\n", printable(title_ + as_text(p, quality)));
     next_ = p.seconds + 10;
   }
 }
 
 void Console::note(const std::string& text) {
-  if (!quiet_) fmt::print(stderr, "{}\n", text);
+  if (!quiet_) fmt::print(stderr, "{}\n", printable(text));
 }
 
-void Console::warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", text); }
+void Console::warning(const std::string& text) { fmt::print(stderr, "warning: {}\n", printable(text)); }
 
 Error Console::explained(Error error, const std::string& file) const {
   error = with_remedy(std::move(error), conflict_, file);

@@ -11,6 +11,7 @@
 
 #include "demo_training.h"
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/printable.h"
 #include "noisefloor/base/process.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/summary/page_summary.h"
@@ -122,7 +123,8 @@ Result<Summary> run_demo(const DemoOptions& o, bool json) {
   if (error) return internal_error("the program does not find itself");
   Walk walk(program.string(), folder, json);
 
-  fmt::print(stderr, "Private training from a plan to a report: Fashion-MNIST at epsilon 3, in {}\n", folder.string());
+  fmt::print(stderr, "Private training from a plan to a report: Fashion-MNIST at epsilon 3, in {}\n",
+             printable(folder.string()));
   walk.say(
       "What would epsilon 3 take? (The whole answer has the closed form of Proactive DP beside it, and --explain.)");
   NF_TRY_VOID(walk.glance_at({"plan", "--rows", "60000", "--epochs", "10", "--epsilon", "3", "--delta", "1e-5"}));
@@ -139,7 +141,8 @@ Result<Summary> run_demo(const DemoOptions& o, bool json) {
 
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::string report_path = (folder / "model" / "report.html").string();
-  Summary summary(fmt::format("\nDone in {:.0f} s. Look at it: {}", seconds, report_path));
+  Summary summary(fmt::format("Done in {:.0f} s. Look at it: {}", seconds, report_path));
+  summary.above("\n");
   summary.set("report", report_path);
   summary.set("folder", folder.string());
   summary.set("seconds", seconds);

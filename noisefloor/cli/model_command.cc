@@ -51,10 +51,7 @@ Result<Summary> run_predict(const PredictOptions& o, bool json) {
   if (!o.id.empty()) wish.id = o.id;
   const std::string path = o.model_path(file.training);
   NF_TRY(Predictions made, predict(file, path, wish, machine));
-  if (to_output) {  // The table alone, whose last line the report ends.
-    made.csv.pop_back();
-    return Summary(std::move(made.csv));
-  }
+  if (to_output) return Summary::of_data(std::move(made.csv));
   NF_TRY_VOID(write_file(o.output, made.csv));
   return summary_of(made, path, o.output);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/printable.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/report/assembled_report.h"
 #include "noisefloor/summary/page_summary.h"
@@ -80,7 +81,7 @@ Result<Summary> run_report(const ReportOptions& o) {
 std::string try_to_write_report(const std::string& folder, Ledger* ledger, const std::string& place) {
   const Result<Summary> written = write_report(folder, {ledger, true}, place, "");
   if (written.has_value()) return report_file_of(folder);
-  fmt::print(stderr, "warning: no report was written: {}\n", written.error().message);
+  fmt::print(stderr, "warning: no report was written: {}\n", printable(written.error().message));
   return "";
 }
 

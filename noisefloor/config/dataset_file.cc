@@ -53,16 +53,9 @@ DatasetBudget budget_of(const BudgetKeys& keys, const std::string& name) {
 
 std::optional<DatasetDescription> read_document(const toml::table& document, Findings& findings) {
   SectionReader reader(document, "the dataset's description", findings);
-  Located<std::string> name;
+  const Located<std::string> name = internal::read_name(reader, "what people call the dataset");
   Located<bool> is_public;
   Located<std::size_t> rows;
-  reader.text("name", name);
-  reader.require("name", name, "add name = \"…\" as the first line: what people call the dataset");
-  if (name.has()) {
-    if (const auto checked = check_name("name", *name); !checked.has_value()) {
-      reader.error("out_of_range", name.place, checked.error().message, "choose a shorter, plain name");
-    }
-  }
   reader.flag("public", is_public);
   reader.size("rows", 1, std::numeric_limits<std::int64_t>::max(), rows);
   const toml::table* data_table = reader.section("data");
@@ -98,6 +91,17 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
 }
 
 }  // namespace
+
+Located<std::string> internal::read_name(SectionReader& reader, std::string_view meaning) {
+  Located<std::string> name;
+  reader.text("name", name);
+  reader.require("name", name, fmt::format("add name = \"…\" as the first line: {}", meaning));
+  if (!name.has()) return name;
+  if (const auto checked = check_name("name", *name); !checked.has_value()) {
+    reader.error("out_of_range", name.place, checked.error().message, "choose a shorter, plain name");
+  }
+  return name;
+}
 
 DatasetText read_dataset(std::string_view text) {
   DatasetText result;

@@ -356,9 +356,7 @@ std::optional<Training> read_document(const toml::table& document, const ReadNam
     }
     return table;
   };
-  Located<std::string> name;
-  reader.text("name", name);
-  reader.require("name", name, "add name = \"…\" as the first line: what people call the model");
+  const Located<std::string> name = internal::read_name(reader, "what people call the model");
   const bool names_dataset = static_cast<bool>(document["data"]["dataset"]);
   const toml::table* budget_table = names_dataset ? reader.section("budget") : required("budget");
   const toml::table* data_table = required("data");

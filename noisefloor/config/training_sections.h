@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "noisefloor/accounting/rule.h"
@@ -31,6 +32,9 @@ struct DataSection {
 [[nodiscard]] DataSection read_data_section(const toml::table& table, const ReadNamedFile& named, Findings& findings);
 // [data] of a dataset's description: one file, and no parts of it.
 [[nodiscard]] DataSection read_dataset_section(const toml::table& table, Findings& findings);
+
+// name = "…" at the top of a file, which must be there and pass check_name(). `meaning` says what it names.
+[[nodiscard]] Located<std::string> read_name(SectionReader& reader, std::string_view meaning);
 
 // [budget]: the total cost that all uses of the data may have together.
 struct BudgetKeys {

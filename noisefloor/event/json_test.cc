@@ -78,7 +78,7 @@ TEST(EventJson, KeepsGoldenLines) {
 
 TEST(EventJson, RefusesUnknownThings) {
   EXPECT_EQ(error_of(R"({"kind":"telepathy"})"), "not a valid event: unknown kind 'telepathy'");
-  EXPECT_EQ(error_of("{\"kind\":\"\\u001b[2J\"}"), "not a valid event: unknown kind '?[2J'");
+  EXPECT_EQ(error_of("{\"kind\":\"\\u001b[2J\"}"), "not a valid event: unknown kind '\\u{1b}[2J'");
   EXPECT_EQ(error_of(R"({"kind":"gaussian","noise_multiplier":1,"extra":0})"),
             "not a valid event: gaussian has an unknown field");
   EXPECT_EQ(error_of(R"({"kind":"gaussian"})"), R"(not a valid event: gaussian needs a field "noise_multiplier")");

@@ -38,7 +38,7 @@ Result<void> check_plan(const BudgetTerms& terms) {
   }
   std::set<std::string_view> names;
   for (const PlanItem& item : terms.plan) {
-    NF_TRY_VOID(check_name("the name of an item", item.name));
+    NF_TRY_VOID(check_kept_name("the name of an item", item.name));
     if (!names.insert(item.name).second) {
       return invalid_argument(
           fmt::format("the plan has two items {}: give each its own name, or use `times`", shown(item.name)));
@@ -122,8 +122,8 @@ Result<Rho> zcdp_budget_of(const BudgetTerms& terms) {
 }
 
 Result<void> check_terms(const BudgetTerms& terms) {
-  NF_TRY_VOID(check_name("the name of a budget", terms.name));
-  if (!terms.parent.empty()) NF_TRY_VOID(check_name("the name of a parent", terms.parent));
+  NF_TRY_VOID(check_kept_name("the name of a budget", terms.name));
+  if (!terms.parent.empty()) NF_TRY_VOID(check_kept_name("the name of a parent", terms.parent));
   if (!(terms.failures >= 0 && terms.failures < 1)) {
     return invalid_argument(fmt::format("the share of delta for failures must be in [0, 1); got {}", terms.failures));
   }

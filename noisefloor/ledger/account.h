@@ -25,7 +25,8 @@
 
 namespace noisefloor {
 
-// Checks names, ranges and whatever the rule needs; for planned, also that all items together are within the total.
+// Checks ranges and whatever the rule needs; for planned, also that all items together are within the total. Names may
+// be those of an existing ledger (check_kept_name).
 [[nodiscard]] Result<void> check_terms(const BudgetTerms& terms);
 
 // The largest ρ that is (ε, δ)-DP for the part of δ that is not for failures, found once when a zcdp budget is made.

@@ -11,6 +11,7 @@
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/ledger/open_store.h"
 #include "tests/support/faulty_vfs.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/temporary_folder.h"
@@ -207,6 +208,42 @@ TEST(MigrationTest, GivesADatasetToABudgetOfVersion1) {
   ASSERT_TRUE(std::holds_alternative<DatasetConflict>(copy));
   EXPECT_EQ(std::get<DatasetConflict>(copy).owner, "patients");
   EXPECT_TRUE(ledger->reserve(request("basic", "new", pure(0.0625))).has_value());
+  expect_clean(path, {data("ledger_v1.witness.json")});
+}
+
+// Version 0.1 accepted characters in names that cannot be seen, or that reorder what is read.
+TEST(MigrationTest, ContinuesALedgerWithNamesThatAreRefusedToday) {
+  const std::string old = "total\u202Elatot";
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("copy.ledger");
+  std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  {
+    const auto store = value_of(open_store(path, {}));
+    const auto transaction = value_of(store->begin(LedgerStore::Mode::kWrite));
+    Head head = *value_of(transaction->head());
+    const auto append = [&](EntryBody body) {
+      const std::string text = to_json(Entry{head.sequence + 1, TimeMs{1} << 45, std::move(body)});
+      head = sign_head(key_of_v1(), head.ledger, head.epoch, head.sequence + 1, chain_hash(head.hash, text));
+      expect_good(transaction->append({head.sequence, text, head.hash}));
+    };
+    append(BudgetEntry{terms(old, 1, 0, Rule::kBasic), {}});
+    append(ReserveEntry{old, old, digest(1), to_json(pure(0.25)), "", std::nullopt, {{0.25}, 0}, digest(2), {}});
+    expect_good(transaction->set_head(head));
+    expect_good(transaction->commit());
+  }
+  expect_clean(path, {data("ledger_v1.witness.json")});
+  LedgerOptions options;
+  options.clock = [] { return TimeMs{1} << 46; };
+  const auto ledger = value_of(Ledger::open(path, key_of_v1(), options));
+  expect_good(ledger->adopt("moved to this test"));
+  EXPECT_EQ(value_of(ledger->budget(old)).account.spent_share(), 0.25);
+  EXPECT_TRUE(ledger->reserve(request(old, "new", pure(0.25))).has_value());
+  expect_good(ledger->create_budget(terms("new part", 0.25, 0, Rule::kBasic, old)));
+  // Its old key is known, and a new one like it is refused.
+  expect_error(ledger->reserve(request(old, old, pure(0.125))), ErrorCode::kInvalidArgument, "stands for another");
+  expect_error(ledger->reserve(request("new part", old, pure(0.125))), ErrorCode::kInvalidArgument, "U+202E");
+  expect_error(ledger->create_budget(terms(old + "2", 1, 0, Rule::kBasic)), ErrorCode::kInvalidArgument, "U+202E");
+  expect_error(ledger->budget("none"), ErrorCode::kInvalidArgument, "'total\\u{202e}latot'");
   expect_clean(path, {data("ledger_v1.witness.json")});
 }
 

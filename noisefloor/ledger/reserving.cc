@@ -18,13 +18,13 @@ namespace {
 
 // Returns the note with its configuration in one form, or an error that says what is wrong with it.
 Result<Note> checked_note(const Note& note) {
-  if (!note.pipeline.empty()) NF_TRY_VOID(check_name("the pipeline", note.pipeline));
-  if (!note.purpose.empty()) NF_TRY_VOID(check_name("the purpose", note.purpose));
+  if (!note.pipeline.empty()) NF_TRY_VOID(check_kept_name("the pipeline", note.pipeline));
+  if (!note.purpose.empty()) NF_TRY_VOID(check_kept_name("the purpose", note.purpose));
   if (note.techniques.size() > kMaxTechniques) {
     return invalid_argument(
         fmt::format("a use has at most {} techniques; got {}", kMaxTechniques, note.techniques.size()));
   }
-  for (const std::string& technique : note.techniques) NF_TRY_VOID(check_name("a technique", technique));
+  for (const std::string& technique : note.techniques) NF_TRY_VOID(check_kept_name("a technique", technique));
   Note result = note;
   if (!note.configuration.empty()) {
     if (note.configuration.size() > kMaxConfiguration) {
@@ -83,7 +83,7 @@ Result<bool> fits(Rehearsal& rehearsal, TimeMs time, const ReserveRequest& use, 
   NF_TRY(Charge charge, charge_for(terms, use.statement.event, use.delta));
   NF_TRY(ReserveEntry entry, reserve_entry(use, to_json(use.statement.event), std::move(charge)));
   const Result<void> done = known ? check_repeated(use, entry.request, *known, *state.find_spend(*known))
-                                  : state.apply({state.next_sequence(), time, std::move(entry)});
+                                  : state.apply_new({state.next_sequence(), time, std::move(entry)});
   if (done.has_value()) return true;
   if (done.error().code != ErrorCode::kBudgetExhausted) return done.error();
   outlook.refusal = refusal_of(state, use, done.error()).message;
@@ -102,7 +102,7 @@ Result<void> complete_terms(BudgetTerms& terms) {
 }
 
 Result<void> check_request(const ReserveRequest& request, const BudgetTerms& terms) {
-  NF_TRY_VOID(check_name("the key", request.key));
+  NF_TRY_VOID(check_kept_name("the key", request.key));
   if (request.statement.adjacency != terms.adjacency || request.statement.unit != terms.unit) {
     return invalid_argument(
         fmt::format("the budget {} is for {} of one {}, and this use is for {} of one {}: use a budget for the same",
@@ -188,7 +188,7 @@ Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const Reser
   if (!outlook.budget_is_there) {
     BudgetTerms terms = if_new;
     NF_TRY_VOID(complete_terms(terms));
-    NF_TRY_VOID(rehearsal.state.apply({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
+    NF_TRY_VOID(rehearsal.state.apply_new({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
   }
   const LedgerState::Budget& budget = *rehearsal.state.find(if_new.name);
   outlook.left = budget.account.left();

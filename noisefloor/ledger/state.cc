@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/text.h"
 
 namespace noisefloor {
@@ -14,6 +15,31 @@ namespace {
 // Names hold no line breaks.
 std::string key_of(std::string_view budget, std::string_view key) {
   return std::string(budget).append("\n").append(key);
+}
+
+// Checks the names and reasons that an entry introduces.
+Result<void> check_new_names(const EntryBody& body) {
+  const auto check_optional = [](std::string_view what, const std::string& text) -> Result<void> {
+    return text.empty() ? Result<void>(success()) : check_name(what, text);
+  };
+  const auto of_budget = [](const BudgetEntry& e) -> Result<void> {
+    NF_TRY_VOID(check_name("the name of a budget", e.terms.name));
+    for (const PlanItem& item : e.terms.plan) NF_TRY_VOID(check_name("the name of an item", item.name));
+    return success();
+  };
+  const auto of_reservation = [&](const ReserveEntry& e) -> Result<void> {
+    NF_TRY_VOID(check_name("the key", e.key));
+    NF_TRY_VOID(check_optional("the pipeline", e.note.pipeline));
+    NF_TRY_VOID(check_optional("the purpose", e.note.purpose));
+    for (const std::string& technique : e.note.techniques) NF_TRY_VOID(check_name("a technique", technique));
+    return success();
+  };
+  return std::visit(
+      Overloaded{of_budget, of_reservation, [](const AdoptEntry& e) { return check_name("the reason", e.reason); },
+                 [](const DatasetEntry& e) { return check_name("the name of a dataset", e.name); },
+                 [](const RetireEntry& e) { return check_name("the reason", e.reason); },
+                 [](const auto&) -> Result<void> { return success(); }},
+      body);
 }
 
 }  // namespace
@@ -44,6 +70,11 @@ Result<void> LedgerState::apply(const Entry& entry) {
   ++next_;
   last_time_ = entry.time;
   return success();
+}
+
+Result<void> LedgerState::apply_new(const Entry& entry) {
+  NF_TRY_VOID(check_new_names(entry.body));
+  return apply(entry);
 }
 
 const LedgerState::Budget* LedgerState::find(std::string_view name) const {

@@ -4,7 +4,8 @@
 //                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
 //                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
 //                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
-//                code.
+//                code. apply_new() also refuses names that nobody could read; apply() accepts them, because version
+//                0.1 wrote such names.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
@@ -66,7 +67,11 @@ class LedgerState {
     std::uint64_t settled = 0;  // the entry of the commit or abort
   };
 
+  // Replays an entry that is part of the history.
   [[nodiscard]] Result<void> apply(const Entry& entry);
+  // Applies an entry that is about to be written: the names that it introduces must pass check_name(). A name that it
+  // refers to may be an old one.
+  [[nodiscard]] Result<void> apply_new(const Entry& entry);
 
   [[nodiscard]] bool is_empty() const { return next_ == 0; }
   [[nodiscard]] std::uint64_t next_sequence() const { return next_; }

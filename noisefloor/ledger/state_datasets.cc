@@ -43,7 +43,7 @@ Result<void> LedgerState::check_open(const Budget& budget) const {
 }
 
 Result<void> LedgerState::check_dataset(const DatasetEntry& e, bool budget_is_new) const {
-  NF_TRY_VOID(check_name("the name of a dataset", e.name));
+  NF_TRY_VOID(check_kept_name("the name of a dataset", e.name));
   if (find_dataset(e.name) != nullptr) {
     return invalid_argument(fmt::format("there is a dataset {} already: choose another name", shown(e.name)));
   }
@@ -97,7 +97,7 @@ Result<void> LedgerState::add(const Entry& entry, const ContentEntry& e) {
 }
 
 Result<void> LedgerState::add(const Entry& /*entry*/, const RetireEntry& e) {
-  NF_TRY_VOID(check_name("the reason", e.reason));
+  NF_TRY_VOID(check_kept_name("the reason", e.reason));
   NF_TRY(Dataset* const dataset, open_dataset(e.dataset));
   dataset->retired = e.reason;
   // A dataset that shares the rows of another is retired alone: the budget belongs to the other.

@@ -2,46 +2,43 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/printable.h"
 #include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
 
-// The number of bytes of the UTF-8 character that `text` begins with; 0 if it begins with none.
-std::size_t character_bytes(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t size = first < 0x80                    ? 1
-                           : first >= 0xc2 && first < 0xe0 ? 2
-                           : first >= 0xe0 && first < 0xf0 ? 3
-                           : first >= 0xf0 && first < 0xf5 ? 4
-                                                           : 0;
-  if (size == 0 || text.size() < size) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
-  const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-  const bool too_large = first == 0xf4 && byte(1) >= 0x90;
-  return overlong || surrogate || too_large ? 0 : size;
+Result<void> check_size(std::string_view what, std::string_view text) {
+  if (text.empty()) return invalid_argument(fmt::format("{} must not be empty", what));
+  if (text.size() <= kMaxName) return success();
+  return invalid_argument(fmt::format("{} must be at most {} bytes long; got {}", what, kMaxName, text.size()));
 }
 
 }  // namespace
 
 Result<void> check_name(std::string_view what, std::string_view text) {
-  if (text.empty()) return invalid_argument(fmt::format("{} must not be empty", what));
-  if (text.size() > kMaxName) {
-    return invalid_argument(fmt::format("{} must be at most {} bytes long; got {}", what, kMaxName, text.size()));
+  NF_TRY_VOID(check_size(what, text));
+  if (const std::optional<std::string> offender = first_unprintable(text)) {
+    return invalid_argument(fmt::format("{} must be printable UTF-8 text; {} holds {}: leave that character out", what,
+                                        shown(text), *offender));
   }
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t bytes = character_bytes(text.substr(i));
-    const auto first = static_cast<unsigned char>(text[i]);
-    if (bytes == 0 || first < 0x20 || first == 0x7f) {
+  if (text.front() != ' ' && text.back() != ' ') return success();
+  return invalid_argument(
+      fmt::format("{} must not begin or end with a space (U+0020); got {}: leave the space out", what, shown(text)));
+}
+
+Result<void> check_kept_name(std::string_view what, std::string_view text) {
+  NF_TRY_VOID(check_size(what, text));
+  for (std::string_view rest = text; !rest.empty();) {
+    const TextCharacter next = next_character(rest);
+    if (!next.code || *next.code < 0x20 || *next.code == 0x7f) {
       return invalid_argument(
           fmt::format("{} must be UTF-8 text without control characters; got {}", what, shown(text)));
     }
-    i += bytes;
+    rest.remove_prefix(next.bytes);
   }
   return success();
 }

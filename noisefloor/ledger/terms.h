@@ -50,9 +50,12 @@ inline constexpr std::size_t kMaxName = 200;
 inline constexpr std::size_t kMaxPlanItems = 10'000;
 inline constexpr std::size_t kMaxOrders = 64;
 
-// Accepts a text that is not empty and has at most kMaxName bytes of UTF-8 without control characters. The error calls
-// it `what`.
+// Checks a new name: printable UTF-8 (base/printable.h) of 1 to kMaxName bytes, without a space at either end. The
+// error calls it `what`, and names the character that is refused.
 [[nodiscard]] Result<void> check_name(std::string_view what, std::string_view text);
+// Checks a name that a ledger holds already: UTF-8 of 1 to kMaxName bytes without U+0000 to U+001F and U+007F. Version
+// 0.1 allowed no less and no more, and what it wrote stays readable; such names are shown written out.
+[[nodiscard]] Result<void> check_kept_name(std::string_view what, std::string_view text);
 
 // The share of δ for failures and the orders that a rule starts from.
 [[nodiscard]] double default_failures(Rule rule);

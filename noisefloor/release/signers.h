@@ -3,8 +3,8 @@
 // A signature proves that the holder of a key has signed, and not who that is. Whoever forges a certificate can sign it
 // with a key of their own; only a reader who knows the right key notices.
 //
-// Format of a file of signers, one a line: the public key in 64 hexadecimal digits, then a name; lines that are empty or
-// begin with # are skipped.
+// Format of a file of signers, one a line: the public key in 64 hexadecimal digits, then a name; lines that are empty
+// or begin with # are skipped.
 //
 //   # who may sign for the registry
 //   3b6a27bcceb6a42d62a3a8d02a6f0d73653215771de243a63ac048a18b59da29 Cancer registry, north

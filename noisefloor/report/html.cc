@@ -8,38 +8,10 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "noisefloor/base/printable.h"
+
 namespace noisefloor {
 namespace {
-
-constexpr const char* kReplacement = "\xEF\xBF\xBD";
-
-// The character that begins here, and its number of bytes; no bytes if that is not UTF-8.
-struct Character {
-  std::size_t bytes;
-  std::uint32_t code;
-};
-
-Character character_at(std::string_view text, std::size_t at) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {1, first};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + bytes > text.size()) return {0, 0};
-  std::uint32_t code = first & (0x7FU >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return {0, 0};
-    code = code << 6U | (byte(i) & 0x3FU);
-  }
-  const bool overlong = (bytes == 3 && code < 0x800) || (bytes == 4 && code < 0x10000);
-  if (overlong || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return {0, 0};
-  return {bytes, code};
-}
-
-bool is_control(std::uint32_t code) {
-  if (code == '\n' || code == '\t') return false;
-  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x200E || code == 0x200F ||
-         (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
-}
 
 // `side`: −1 for not above the value, 1 for not below it, 0 for the nearest.
 std::string rounded(double value, int digits, int side) {
@@ -59,24 +31,30 @@ std::string rounded(double value, int digits, int side) {
 std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [bytes, code] = character_at(text, at);
-    if (bytes == 0 || is_control(code)) {
-      out += kReplacement;
-    } else if (code == '&') {
-      out += "&amp;";
-    } else if (code == '<') {
-      out += "&lt;";
-    } else if (code == '>') {
-      out += "&gt;";
-    } else if (code == '"') {
-      out += "&quot;";
-    } else if (code == '\'') {
-      out += "&#39;";
-    } else {
-      out += text.substr(at, bytes);
+  for (; !text.empty(); text.remove_prefix(next_character(text).bytes)) {
+    switch (text.front()) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '\n':
+      case '\t':
+        out += text.front();
+        break;
+      default:
+        out += printable(text.substr(0, next_character(text).bytes));
     }
-    at += bytes == 0 ? 1 : bytes;
   }
   return out;
 }

@@ -1,8 +1,8 @@
 // Text as HTML: every text from a file or a user must pass through here.
 //
 // Guarantee:     the result of `escaped` holds no character that could end a text or a quoted attribute, is UTF-8, and
-//                has no control characters, neither those of terminals nor those that reorder text on the screen: they,
-//                and bytes that are not UTF-8, become U+FFFD.
+//                is printable (base/printable.h) except for line breaks and tabs: characters that control a terminal,
+//                reorder text or cannot be seen, and bytes that are not UTF-8, are written out, as in "\u{202e}".
 // Thread safety: pure functions.
 #pragma once
 

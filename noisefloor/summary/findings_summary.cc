@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "noisefloor/base/printable.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
 #include "noisefloor/report/html.h"
@@ -31,25 +32,27 @@ std::string_view line_of(std::string_view text, std::uint32_t number) {
   return text.substr(0, text.find('\n'));
 }
 
-// The characters of a line, as a terminal may show them: no control characters, tabs as spaces.
+// The characters of a line as a terminal may show them: printable, tabs as spaces.
 std::vector<std::string> characters(std::string_view line) {
   std::vector<std::string> out;
-  for (const char c : line) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool continues = (byte & 0xC0U) == 0x80U;
-    if (continues && !out.empty()) {
-      out.back() += c;
-    } else {
-      out.emplace_back(1, byte < 0x20 || byte == 0x7F ? ' ' : c);
-    }
+  while (!line.empty()) {
+    const std::size_t bytes = next_character(line).bytes;
+    out.push_back(line.front() == '\t' || line.front() == '\r' ? " " : printable(line.substr(0, bytes)));
+    line.remove_prefix(bytes);
   }
   return out;
 }
 
+// The columns that a text of these takes: one for each character, also for those of more bytes.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
 std::string as_text(const std::string& file, std::string_view text, const Finding& finding) {
-  return fmt::format("{}:{}:{}: {}: {} [{}]\n{}  remedy: {}\n", file, finding.place.line, finding.place.column,
-                     name_of(finding.severity), finding.message, finding.code, excerpt(text, finding.place),
-                     finding.remedy);
+  return fmt::format("{}:{}:{}: {}: {} [{}]\n{}  remedy: {}\n", printable(file), finding.place.line,
+                     finding.place.column, name_of(finding.severity), printable(finding.message), finding.code,
+                     excerpt(text, finding.place), printable(finding.remedy));
 }
 
 Json finding_json(const Finding& finding) {
@@ -158,8 +161,12 @@ std::string excerpt(std::string_view text, Place place) {
   const std::size_t end = std::min(line.size(), begin + kShownColumns);
   if (begin >= end) return "";
   std::string shown_line;
-  for (std::size_t i = begin; i < end; ++i) shown_line += line[i];
-  return fmt::format("{:>5} | {}\n      | {:>{}}\n", place.line, shown_line, '^', column - begin);
+  std::size_t before = 0;  // columns before the caret: a character that is written out takes several
+  for (std::size_t i = begin; i < end; ++i) {
+    shown_line += line[i];
+    if (i + 1 < column) before += columns_of(line[i]);
+  }
+  return fmt::format("{:>5} | {}\n      | {:>{}}\n", place.line, shown_line, '^', before + 1);
 }
 
 Summary summary_of(const CheckedFile& checked, const std::string& file, std::string_view text, bool strict) {

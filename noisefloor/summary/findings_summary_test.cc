@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "noisefloor/base/printable.h"
 #include "tests/support/sample_files.h"
 #include "tests/support/summary_reading.h"
 
@@ -28,7 +29,8 @@ Summary checked(const std::string& text, bool strict = false) {
 TEST(Excerpt, PutsTheCaretUnderTheCharacter) {
   EXPECT_EQ(excerpt("one\ntwo\n", {2, 3}), "    2 | two\n      |   ^\n");
   EXPECT_EQ(excerpt("dé = x\n", {1, 4}), "    1 | dé = x\n      |    ^\n") << "columns are characters";
-  EXPECT_EQ(excerpt("a\tb\x1b[31m", {1, 2}), "    1 | a b [31m\n      |  ^\n") << "no control characters";
+  EXPECT_EQ(excerpt("a\tb\x1b[31m", {1, 2}), "    1 | a b\\u{1b}[31m\n      |  ^\n") << "no control characters";
+  EXPECT_EQ(excerpt("é\u202E = x\r\n", {1, 6}), "    1 | é\\u{202e} = x \n      |             ^\n") << "nor bidi ones";
   EXPECT_EQ(excerpt("one\n", {1, 99}), "    1 | one\n      |    ^\n") << "behind the end";
   EXPECT_EQ(excerpt("one\n", {7, 1}), "");
   EXPECT_EQ(excerpt("\none\n", {1, 1}), "");
@@ -41,6 +43,13 @@ TEST(Excerpt, CutsALongLineAroundThePlace) {
   EXPECT_LT(end, 130U) << cut;
   // The caret stands under the X.
   EXPECT_EQ(cut.find('X'), cut.find('^') - (end + 1)) << cut;
+}
+
+TEST(FindingsSummary, AFileCannotMoveTheCursor) {
+  const std::string text = "na\u202Eme = \"\u009B2J\"\n";
+  const std::string shown = summary_of(check_file(text), "p\x1b[2J\n.toml", text, false).as_text();
+  EXPECT_EQ(shown, printable_lines(shown)) << "there is nothing left to write out";
+  EXPECT_NE(shown.find("p\\u{1b}[2J\\u{a}.toml:1:"), std::string::npos) << shown;
 }
 
 TEST(FindingsSummary, AGoodPipelineShowsItsCosts) {

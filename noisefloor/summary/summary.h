@@ -25,6 +25,8 @@ struct SummaryFields;
 class Summary {
  public:
   explicit Summary(std::string title);
+  // A table of data, such as CSV, that as_text() gives as it is: it is for programs, which need every byte.
+  [[nodiscard]] static Summary of_data(std::string data);
   Summary(const Summary& other);
   Summary(Summary&& other) noexcept;
   Summary& operator=(const Summary& other);
@@ -51,7 +53,7 @@ class Summary {
   // A line of the table.
   void line(std::string label, std::string text) { lines_.emplace_back(std::move(label), std::move(text)); }
   void retitle(std::string title) { title_ = std::move(title); }
-  // Text above the title, as it is.
+  // Text above the title, with line breaks of its own.
   void above(const std::string& text) { above_ += text; }
   // The job was done, and this is what went wrong with what it looked at: a budget without room, a false certificate.
   void fail_with(ErrorCode code) { failure_ = code; }
@@ -62,6 +64,8 @@ class Summary {
   // The statement of what was done, with adjacency and unit, in both forms.
   void state(const DpStatement& statement);
 
+  // Both forms can be shown on a terminal whatever the names and files say that they quote: characters that are not
+  // printable (base/printable.h) are written out, in JSON by its own escapes, which leave the data as they are.
   [[nodiscard]] std::string as_json() const;
   [[nodiscard]] std::string as_text() const;
 
@@ -82,6 +86,7 @@ class Summary {
 
   std::string title_;
   std::string above_;
+  std::optional<std::string> data_;
   std::optional<ErrorCode> failure_;
   std::unique_ptr<SummaryFields> fields_;
   std::vector<std::pair<std::string, std::string>> lines_;

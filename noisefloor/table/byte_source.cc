@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/printable.h"
 
 namespace noisefloor {
 namespace {
@@ -203,14 +204,7 @@ Result<bool> Window::more() {
   return got > 0;
 }
 
-std::string one_line(std::string_view text) {
-  std::string line(text);
-  for (char& c : line) {
-    const auto code = static_cast<unsigned char>(c);
-    if (code < 0x20 || code == 0x7f) c = '?';
-  }
-  return line;
-}
+std::string one_line(std::string_view text) { return printable(text); }
 
 Error error_at_line(std::string_view name, std::uint64_t line, std::string_view what) {
   return input_data_error(one_line(fmt::format("{}:{}: {}", name, line, what)));

@@ -67,7 +67,7 @@ class Window {
   std::size_t end_ = 0;
 };
 
-// Names and paths may hold anything; an error is one line. Control characters become '?'.
+// Names and paths may hold anything; an error is one line of printable text (base/printable.h).
 [[nodiscard]] std::string one_line(std::string_view text);
 
 // Input-data errors: "train.csv:17: what", "images.gz: at byte 16: what".

@@ -3,10 +3,11 @@
 // Guarantee:     (1) All steps are reserved, durably, before the first noise is drawn; if the budget does not allow for
 //                it, nothing is drawn and nothing is spent. (2) A run that is stopped, fails or is killed counts as
 //                spent in full. (3) The file holds the model after the last whole step. Its certificate says which step
-//                that was and certifies all that was reserved, whenever the run was stopped (paid_statement.h). (4) A key that was used before trains nothing: the caller gets the model that was
-//                made, if it is still in its place, or else an error that names it. (5) Continuing from a checkpoint is
-//                a spend of its own, for the steps that are left: any steps that were taken after the checkpoint before
-//                stay paid for too. Nothing is ever given back.
+//                that was and certifies all that was reserved, whenever the run was stopped (paid_statement.h). (4) A
+//                key that was used before trains nothing: the caller gets the model that was made, if it is still in
+//                its place, or else an error that names it. (5) Continuing from a checkpoint is a spend of its own, for
+//                the steps that are left: any steps that were taken after the checkpoint before stay paid for too.
+//                Nothing is ever given back.
 // Thread safety: none.
 #pragma once
 

@@ -182,6 +182,26 @@ TEST(Cli, PrivateArgumentsAreNotShownInErrors) {
   }
 }
 
+// Arguments, names and paths cannot clear the screen, reorder the message or add a line of their own.
+TEST(Cli, ErrorsAreWrittenOutWhateverTheyQuote) {
+  const std::string hostile = "'x\x1b[2J\nnoisefloor: done\u202E\u200B\u009B'";
+  for (const std::string& call :
+       {hostile, "mechanism " + hostile, "account dpsgd --" + hostile, "verify " + hostile, "check " + hostile,
+        "train " + hostile, "budget create " + hostile + " --epsilon 1 --ledger /no/such/ledger",
+        "mechanism sum --lower 0 --upper 1 --epsilon 1 --input " + hostile, kLaplace + "--epsilon " + hostile}) {
+    const Outcome outcome = noisefloor_run(call);
+    EXPECT_NE(outcome.exit_code, 0) << call;
+    EXPECT_EQ(outcome.out, "") << call;
+    EXPECT_NE(outcome.err.find("\\u{1b}[2J\\u{a}"), std::string::npos) << call << "\n" << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << call << "\n" << outcome.err;
+    for (const char* raw : {"\x1b", "\u202E", "\u200B", "\u009B"}) {
+      EXPECT_EQ(outcome.err.find(raw), std::string::npos) << call << "\n" << outcome.err;
+    }
+  }
+  EXPECT_NE(noisefloor_run("budget create 'a\u202Eb' --epsilon 1 --ledger /no/such/ledger").err.find("U+202E"),
+            std::string::npos);
+}
+
 // Ten gigabytes of garbage, of three kinds: reading stops at the first bad line, so this is quick.
 TEST(Cli, EndlessGarbageOnStandardInputEndsAtOnce) {
   for (const char* garbage : {"yes garbage", "head -c 10000000000 /dev/zero", "head -c 10000000000 /dev/urandom"}) {

@@ -123,6 +123,39 @@ TEST_F(CliReport, OfAModelOrACertificateAlone) {
   EXPECT_TRUE(has(read("out/report.html"), "which was not at hand"));
 }
 
+// Anyone can write a certificate that is true and not signed; its names must not deceive whoever verifies it.
+TEST_F(CliReport, HostileNamesOfACertificateAreWrittenOut) {
+  (void)train("--no-report", "out");
+  nlohmann::ordered_json certificate = nlohmann::ordered_json::parse(read("out/certificate.json"));
+  for (const char* field : {"public_key", "signature", "ledger"}) certificate.erase(field);
+  certificate["name"] = "toy\x1b[2J\u202Ex";
+  certificate["data"] = "<b>1\n  signature    valid\u009B\u200B";
+  write("hostile.json", certificate.dump(2) + "\n");
+  const Outcome verified = noisefloor_run("verify " + path("hostile.json"));
+  ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  EXPECT_TRUE(has(verified.out, "'toy\\u{1b}[2J\\u{202e}x'")) << verified.out;
+  EXPECT_TRUE(has(verified.out, "<b>1\\u{a}  signature    valid\\u{9b}\\u{200b}\n")) << verified.out;
+  const Outcome reported = noisefloor_run("report " + path("hostile.json") + " --output " + path("hostile.html"));
+  ASSERT_EQ(reported.exit_code, 0) << reported.err;
+  EXPECT_TRUE(has(reported.out, "Report on toy\\u{1b}[2J\\u{202e}x\n")) << reported.out;
+  const std::string html = read("hostile.html");
+  EXPECT_TRUE(has(html, "toy\\u{1b}[2J\\u{202e}x"));
+  const std::string json = noisefloor_run("verify " + path("hostile.json") + " --json").out;
+  EXPECT_EQ(Json::parse(json)["name"], "toy\x1b[2J\u202Ex") << "JSON keeps the data";
+  for (const std::string& text : {verified.out, reported.out, html, json}) {
+    for (const char* raw : {"\x1b", "\u202E", "\u200B", "\u009B"}) EXPECT_FALSE(has(text, raw)) << text;
+  }
+}
+
+// A name that cannot be read is refused in the file that states it, by its place.
+TEST_F(CliReport, ATrainingHasAPrintableName) {
+  std::string file = toy_toml();
+  file.replace(file.find("toy"), 3, "to\\u202ey");
+  write("train.toml", file);
+  expect_refused("train " + path("train.toml") + " --create --ledger " + path("ledger"), 2, "U+202E");
+  EXPECT_FALSE(fs::exists(path("ledger")));
+}
+
 TEST_F(CliReport, CurvesAreThoseOfTheLog) {
   std::string text = toy_toml();
   text.replace(text.find("test_fraction = 0.2"), 19, "test_fraction = 0.2\nvalidation_fraction = 0.1");
