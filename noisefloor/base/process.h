@@ -30,4 +30,7 @@ struct ProgramCall {
 // Waits for so long, and then kills it.
 void end_process(int id, std::chrono::milliseconds patience);
 
+// A text as one word of a shell's command line, in quotes where it needs them.
+[[nodiscard]] std::string shell_word(const std::string& text);
+
 }  // namespace noisefloor

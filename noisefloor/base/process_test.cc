@@ -55,5 +55,11 @@ TEST(Process, EndingWaitsAndThenKills) {
   EXPECT_EQ(read_file(folder.path("mark"), kLimit).value(), "done\n") << "it had the time to end by itself";
 }
 
+TEST(ShellWord, IsReadByAShellAsItWas) {
+  EXPECT_EQ(shell_word("a/b_c-1.5:x=y,+@%"), "a/b_c-1.5:x=y,+@%");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("it's; rm -rf $HOME"), "'it'\\''s; rm -rf $HOME'");
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -3,16 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/printable.h"
+#include "noisefloor/base/process.h"
 #include "noisefloor/cli/ledger_access.h"
 #include "noisefloor/report/assembled_report.h"
 #include "noisefloor/summary/page_summary.h"
@@ -83,17 +82,6 @@ std::string try_to_write_report(const std::string& folder, Ledger* ledger, const
   if (written.has_value()) return report_file_of(folder);
   fmt::print(stderr, "warning: no report was written: {}\n", printable(written.error().message));
   return "";
-}
-
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("_-./:=,+@%").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 void add_report_command(CLI::App& app, Action& action) {

@@ -11,7 +11,4 @@ namespace noisefloor::cli {
 // an error becomes a warning, and the path empty. `ledger`, which is at `place`, may be null.
 [[nodiscard]] std::string try_to_write_report(const std::string& folder, Ledger* ledger, const std::string& place);
 
-// A text as one word of a shell's command line, in quotes where it needs them.
-[[nodiscard]] std::string shell_word(const std::string& text);
-
 }  // namespace noisefloor::cli

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "noisefloor/base/file.h"
+#include "noisefloor/base/process.h"
 #include "noisefloor/base/quantity_text.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/console.h"
