@@ -21,10 +21,6 @@
 
 namespace noisefloor {
 
-// Writes "2026-03-01T12:00:00.000Z". Reads a date, or a date and a time in UTC.
-[[nodiscard]] std::string show_time(TimeMs time);
-[[nodiscard]] Result<TimeMs> parse_time(const std::string& text);
-
 struct AuditRecord {
   std::uint64_t sequence;
   TimeMs time;

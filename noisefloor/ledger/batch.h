@@ -27,7 +27,7 @@ class Ledger::Batch {
   // Returns the entry's sequence, or an error with the rule that the entry breaks.
   [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
     const Entry entry{state().next_sequence(), time_, std::move(body)};
-    NF_TRY_VOID(ledger_.state_.apply(entry));
+    NF_TRY_VOID(ledger_.state_.apply_new(entry));
     std::string text = to_json(entry);
     ledger_.hash_ = chain_hash(ledger_.hash_, text);
     staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});

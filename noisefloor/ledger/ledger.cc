@@ -375,7 +375,7 @@ Result<LedgerState> Ledger::rehearse(BudgetTerms terms) {
   std::optional<LedgerState> after;
   NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
     after = state;
-    return after->apply({state.next_sequence(), std::max(time, state.last_time()), entry});
+    return after->apply_new({state.next_sequence(), std::max(time, state.last_time()), entry});
   }));
   return *std::move(after);
 }

@@ -250,6 +250,66 @@ TEST_P(LedgerTest, KeepsTheTimesOfABudget) {
   expect_error(ledger_->create_budget(terms("z", 1, 0, Rule::kBasic)), ErrorCode::kIo, "clock");
 }
 
+// A part is open only while every budget above it is.
+TEST_P(LedgerTest, TimesOfABudgetHoldForItsParts) {
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(open(options));
+  BudgetTerms march = terms("march", 1, 0, Rule::kBasic);
+  march.from = now + 1000;
+  march.until = now + 2000;
+  expect_good(ledger_->create_budget(march));
+  const BudgetTerms team = terms("team", 0.5, 0, Rule::kBasic, "march");
+  expect_error(ledger_->create_budget(team), ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+  now += 1500;
+  expect_good(ledger_->create_budget(team));
+  BudgetTerms analyst = terms("analyst", 0.25, 0, Rule::kBasic, "team");
+  analyst.until = now + 3'600'000;  // longer than the budget at the top
+  expect_good(ledger_->create_budget(analyst));
+  ASSERT_TRUE(ledger_->reserve(request("analyst", "in time", pure(0.1))).has_value());
+  const std::uint64_t before = entries();
+  now += 500;
+  for (const char* part : {"team", "analyst"}) {
+    const std::string message = expect_error(ledger_->reserve(request(part, "late", pure(0.1))),
+                                             ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+    EXPECT_NE(message.find("from 2096-10-02T07:06:41.000Z until 2096-10-02T07:06:42.000Z"), std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("would fit"), std::string::npos) << "less of it would not fit either: " << message;
+    expect_error(ledger_->rehearse(request(part, "late", pure(0.1))), ErrorCode::kBudgetExhausted, "'march'");
+    const BudgetTerms more = terms("more", 0.01, 0, Rule::kBasic, part);
+    expect_error(ledger_->create_budget(more), ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+    expect_error(ledger_->rehearse(more), ErrorCode::kBudgetExhausted, "'march'");
+  }
+  EXPECT_EQ(entries(), before);
+  testing::expect_clean(place_.location());
+}
+
+// Version 0.1 let a part spend after the budget that pays for it was closed. Such a history is still a true one.
+TEST(LedgerStateTimes, AHistoryOfVersion01MaySpendFromAPartOfAClosedBudget) {
+  constexpr TimeMs kStart = 1'700'000'000'000;
+  LedgerState state;
+  const auto entry = [&](TimeMs time, EntryBody body) { return Entry{state.next_sequence(), time, std::move(body)}; };
+  BudgetTerms whole = terms("whole", 1, 0, Rule::kBasic);
+  whole.until = kStart + 1000;
+  expect_good(state.apply(entry(kStart, GenesisEntry{})));
+  expect_good(state.apply(entry(kStart, BudgetEntry{whole, {}})));
+  expect_good(state.apply(entry(kStart, BudgetEntry{terms("part", 0.5, 0, Rule::kBasic, "whole"), {{0.5}, 0}})));
+  const Entry late = entry(kStart + 1000, ReserveEntry{"part", "late", {}, "{}", "", {}, {{0.1}, 0}, {}, {}});
+  expect_error(state.apply_new(late), ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
+  expect_good(state.apply(late));
+  const Entry split = entry(kStart + 1000, BudgetEntry{terms("two", 0.1, 0, Rule::kBasic, "whole"), {{0.1}, 0}});
+  expect_error(state.apply_new(split), ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
+  expect_good(state.apply(split));
+}
+
+TEST(LedgerStateTimes, ShowsAnyTime) {
+  EXPECT_EQ(show_time(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(show_time(253'402'300'799'999), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(show_time(INT64_MAX), "9223372036854775807 ms since 1970");
+  EXPECT_EQ(show_time(INT64_MIN), "-9223372036854775808 ms since 1970");
+}
+
 TEST_P(LedgerTest, ChangesNothingOnBadInput) {
   expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kApproxDp)));
   const std::uint64_t before = entries();

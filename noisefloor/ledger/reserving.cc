@@ -83,7 +83,7 @@ Result<bool> fits(Rehearsal& rehearsal, TimeMs time, const ReserveRequest& use, 
   NF_TRY(Charge charge, charge_for(terms, use.statement.event, use.delta));
   NF_TRY(ReserveEntry entry, reserve_entry(use, to_json(use.statement.event), std::move(charge)));
   const Result<void> done = known ? check_repeated(use, entry.request, *known, *state.find_spend(*known))
-                                  : state.apply({state.next_sequence(), time, std::move(entry)});
+                                  : state.apply_new({state.next_sequence(), time, std::move(entry)});
   if (done.has_value()) return true;
   if (done.error().code != ErrorCode::kBudgetExhausted) return done.error();
   outlook.refusal = refusal_of(state, use, done.error()).message;
@@ -163,6 +163,11 @@ Error refusal_of(const LedgerState& state, const ReserveRequest& request, const 
   const LedgerState::Budget* const budget = state.find(request.budget);
   const bool known_key = state.find_key(request.budget, request.key).has_value();
   if (budget == nullptr || known_key || !state.check_open(*budget).has_value()) return why;
+  // The amount is there: something else stands against it, such as the time.
+  const Result<Charge> charge = charge_for(*budget->terms, request.statement.event, request.delta);
+  if (charge.has_value() && budget->account.fits(charge.value(), request.item)) {
+    return budget_exhausted(why.message + ". Nothing was spent");
+  }
   std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
                                     why.message, budget->account.left());
   const std::vector<std::string> close =
@@ -188,7 +193,7 @@ Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const Reser
   if (!outlook.budget_is_there) {
     BudgetTerms terms = if_new;
     NF_TRY_VOID(complete_terms(terms));
-    NF_TRY_VOID(rehearsal.state.apply({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
+    NF_TRY_VOID(rehearsal.state.apply_new({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
   }
   const LedgerState::Budget& budget = *rehearsal.state.find(if_new.name);
   outlook.left = budget.account.left();

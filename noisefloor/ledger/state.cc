@@ -16,6 +16,15 @@ std::string key_of(std::string_view budget, std::string_view key) {
   return std::string(budget).append("\n").append(key);
 }
 
+bool is_open_at(const BudgetTerms& terms, TimeMs time) {
+  return !(terms.from && time < *terms.from) && !(terms.until && time >= *terms.until);
+}
+
+std::string times_of(const BudgetTerms& terms) {
+  return (terms.from ? " from " + show_time(*terms.from) : "") +
+         (terms.until ? " until " + show_time(*terms.until) : "");
+}
+
 }  // namespace
 
 std::string_view name_of(SpendStatus status) {
@@ -43,6 +52,25 @@ Result<void> LedgerState::apply(const Entry& entry) {
   NF_TRY_VOID(std::visit([&](const auto& body) { return add(entry, body); }, entry.body));
   ++next_;
   last_time_ = entry.time;
+  return success();
+}
+
+Result<void> LedgerState::apply_new(const Entry& entry) {
+  const auto* part = std::get_if<BudgetEntry>(&entry.body);
+  const auto* use = std::get_if<ReserveEntry>(&entry.body);
+  const std::string& spends_from = part != nullptr ? part->terms.parent : use != nullptr ? use->budget : std::string();
+  if (const Budget* budget = find(spends_from)) NF_TRY_VOID(check_times(*budget, entry.time));
+  return apply(entry);
+}
+
+Result<void> LedgerState::check_times(const Budget& budget, TimeMs time) const {
+  for (const Budget* one = &budget; one != nullptr; one = find(one->terms->parent)) {
+    if (is_open_at(*one->terms, time)) continue;
+    const std::string part =
+        one == &budget ? "" : fmt::format(", and the budget {} is part of it", shown(budget.terms->name));
+    return budget_exhausted(fmt::format("the budget {} is not open at this time ({}): it is open{}{}",
+                                        shown(one->terms->name), show_time(time), times_of(*one->terms), part));
+  }
   return success();
 }
 
@@ -118,8 +146,7 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   const auto place = static_cast<std::size_t>(found - budgets_.data());
   Budget& budget = budgets_[place];
   NF_TRY_VOID(check_open(budget));
-  if ((budget.terms->from && entry.time < *budget.terms->from) ||
-      (budget.terms->until && entry.time >= *budget.terms->until)) {
+  if (!is_open_at(*budget.terms, entry.time)) {
     return budget_exhausted(fmt::format("the budget {} is not open at this time", shown(e.budget)));
   }
   std::string key = key_of(e.budget, e.key);

@@ -4,7 +4,8 @@
 //                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
 //                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
 //                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
-//                code.
+//                code. apply_new() also keeps the rules that version 0.1 did not know, and which its ledgers may hence
+//                have broken: a part of a budget is open only while every budget above it is.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
@@ -66,7 +67,10 @@ class LedgerState {
     std::uint64_t settled = 0;  // the entry of the commit or abort
   };
 
+  // Takes an entry of a history, whichever program wrote it.
   [[nodiscard]] Result<void> apply(const Entry& entry);
+  // Takes an entry that is being written now, or rehearsed.
+  [[nodiscard]] Result<void> apply_new(const Entry& entry);
 
   [[nodiscard]] bool is_empty() const { return next_ == 0; }
   [[nodiscard]] std::uint64_t next_sequence() const { return next_; }
@@ -93,6 +97,9 @@ class LedgerState {
   // Checks that a budget allows spending at all: kBudgetExhausted, with the reason, if its dataset was retired, or the
   // dataset of a budget that it is part of.
   [[nodiscard]] Result<void> check_open(const Budget& budget) const;
+  // Checks that this budget is open at this time, and every budget that it is part of: kBudgetExhausted, with the name
+  // and the times of the one that is not.
+  [[nodiscard]] Result<void> check_times(const Budget& budget, TimeMs time) const;
   // Checks that a dataset may be added. `budget_is_new`: the budget will be made right before it.
   [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
 
