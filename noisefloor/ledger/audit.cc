@@ -129,6 +129,19 @@ Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& b
   });
 }
 
+Result<std::vector<ClockChange>> clock_changes(Ledger& ledger) {
+  std::vector<ClockChange> changes;
+  TimeMs before = 0;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    if (const auto* clock = std::get_if<ClockEntry>(&entry.body)) {
+      changes.push_back({entry.sequence, entry.time, before, clock->reason});
+    }
+    before = entry.time;
+    return success();
+  }));
+  return changes;
+}
+
 Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at) {
   NF_TRY(const LedgerState::Budget found, ledger.budget(budget));
   NF_TRY(const auto settled, settlements(ledger));

@@ -42,6 +42,16 @@ struct AuditRecord {
 [[nodiscard]] Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
                                            const std::function<void(const AuditRecord&)>& take);
 
+// A time at which the owner set the ledger's clock back.
+struct ClockChange {
+  std::uint64_t sequence;
+  TimeMs time;    // from where times go on
+  TimeMs before;  // of the entry before it
+  std::string reason;
+};
+
+[[nodiscard]] Result<std::vector<ClockChange>> clock_changes(Ledger& ledger);
+
 struct BudgetSummary {
   LedgerState::Budget budget;
   Delta at;             // the δ of the figures below

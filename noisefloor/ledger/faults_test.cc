@@ -293,7 +293,7 @@ TEST_F(FaultsTest, RefusesMissingAndForeignFiles) {
   expect_refused(ErrorCode::kVerificationFailed, "not a ledger");
   std::filesystem::remove(path());
   std::filesystem::rename(path() + ".away", path());
-  execute("PRAGMA user_version = 3");
+  execute("PRAGMA user_version = 4");
   expect_refused(ErrorCode::kVerificationFailed, "use a newer program");
   execute("PRAGMA user_version = 1");
   expect_good(spend(*value_of(open()), "again"));

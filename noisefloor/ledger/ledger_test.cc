@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "noisefloor/base/hex.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -301,6 +303,92 @@ TEST(LedgerStateTimes, AHistoryOfVersion01MaySpendFromAPartOfAClosedBudget) {
   const Entry split = entry(kStart + 1000, BudgetEntry{terms("two", 0.1, 0, Rule::kBasic, "whole"), {{0.1}, 0}});
   expect_error(state.apply_new(split), ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
   expect_good(state.apply(split));
+}
+
+// The system's clock jumped to 2099 and an entry was written. Without a way back, nothing can be written until 2099.
+TEST_P(LedgerTest, GoesOnAfterAClockThatWasAhead) {
+  constexpr TimeMs kNow = 4'000'000'000'000;
+  constexpr TimeMs kJump = 73 * 365LL * 86'400'000;
+  TimeMs now = kNow;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(open(options));
+  expect_good(ledger_->create_budget(terms("lasting", 1, 0, Rule::kBasic)));
+  BudgetTerms march = terms("march", 1, 0, Rule::kBasic);
+  march.until = kNow + 3'600'000;
+  expect_good(ledger_->create_budget(march));
+  expect_good(ledger_->create_budget(terms("part of march", 0.5, 0, Rule::kBasic, "march")));
+  BudgetTerms century = terms("century", 1, 0, Rule::kBasic);
+  century.until = kNow + 2 * kJump;
+  expect_good(ledger_->create_budget(century));
+  expect_error(ledger_->set_clock("for fun"), ErrorCode::kInvalidArgument, "not behind");
+  now += kJump;
+  ASSERT_TRUE(ledger_->reserve(request("lasting", "in the future", pure(0.1))).has_value());
+  expect_error(ledger_->reserve(request("march", "late", pure(0.1))), ErrorCode::kBudgetExhausted, "not open");
+  now = kNow + 60'000;
+  expect_error(ledger_->reserve(request("lasting", "a", pure(0.1))), ErrorCode::kIo, "`budget clock`");
+  expect_error(ledger_->set_clock(""), ErrorCode::kInvalidArgument, "reason");
+  EXPECT_EQ(value_of(ledger_->set_clock("the clock jumped")), kNow + kJump);
+  expect_error(ledger_->set_clock("again"), ErrorCode::kInvalidArgument, "not behind");
+
+  ASSERT_TRUE(ledger_->reserve(request("lasting", "a", pure(0.1))).has_value());
+  ASSERT_TRUE(ledger_->reserve(request("century", "a", pure(0.1))).has_value());
+  // Nobody can tell by which clock the time of this budget was over, so it stays closed, and so do its parts.
+  for (const char* closed : {"march", "part of march"}) {
+    expect_error(ledger_->reserve(request(closed, "a", pure(0.1))), ErrorCode::kBudgetExhausted, "stays closed");
+  }
+  expect_error(ledger_->create_budget(terms("late part", 0.1, 0, Rule::kBasic, "march")), ErrorCode::kBudgetExhausted,
+               "stays closed");
+  BudgetTerms april = terms("april", 1, 0, Rule::kBasic);
+  april.until = kNow + 7'200'000;
+  expect_good(ledger_->create_budget(april));
+  ASSERT_TRUE(ledger_->reserve(request("april", "a", pure(0.1))).has_value());
+  // A dataset may come after it, although the store had version 1 before.
+  ledger_ = value_of(open(options));
+  RowSketcher rows(value_of(ledger_->row_key()));
+  for (int i = 0; i < 100; ++i) rows.add_record(std::to_string(i));
+  const NewDataset patients{"patients", blake2b("description"), terms("of patients", 1, 0, Rule::kBasic)};
+  EXPECT_TRUE(granted(value_of(ledger_->add_dataset(patients, std::move(rows).finish()))).has_value());
+  EXPECT_TRUE(budget("march").closed.has_value());
+  EXPECT_FALSE(budget("april").closed.has_value());
+  testing::expect_clean(place_.location());
+}
+
+// The clock cannot be set in a copy, and a copy must be adopted although its clock is wrong.
+TEST(LedgerClock, ACopyIsAdoptedBeforeItsClockIsSet) {
+  const testing::TemporaryFolder folder;
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  static_cast<void>(value_of(Ledger::create(folder.path("a"), SigningKey::from_seed({1}), options)));
+  std::filesystem::copy_file(folder.path("a"), folder.path("b"));
+  now -= 1'000'000'000;
+  const auto copy = value_of(Ledger::open(folder.path("b"), SigningKey::from_seed({1}), options));
+  expect_error(copy->set_clock("jumped"), ErrorCode::kVerificationFailed, "`budget adopt`");
+  expect_good(copy->adopt("moved"));
+  EXPECT_EQ(value_of(copy->set_clock("jumped")), 4'000'000'000'000);
+  expect_good(copy->create_budget(terms("x", 1, 0, Rule::kBasic)));
+  testing::expect_clean(folder.path("b"));
+}
+
+TEST(LedgerStateTimes, OnlyAClockEntryGoesBackAndOnlyBack) {
+  LedgerState state;
+  const auto entry = [&](TimeMs time, EntryBody body) { return Entry{state.next_sequence(), time, std::move(body)}; };
+  expect_good(state.apply(entry(1000, GenesisEntry{})));
+  for (const TimeMs time : {1000, 1001}) {
+    expect_error(state.apply(entry(time, ClockEntry{"why"})), ErrorCode::kInvalidArgument, "sets the clock back");
+  }
+  expect_error(state.apply(entry(10, ClockEntry{""})), ErrorCode::kInvalidArgument, "reason");
+  expect_error(state.apply(entry(10, AdoptEntry{1, "why"})), ErrorCode::kInvalidArgument, "older");
+  expect_good(state.apply(entry(10, ClockEntry{"why"})));
+  expect_error(state.apply(entry(9, AdoptEntry{1, "why"})), ErrorCode::kInvalidArgument, "older");
+  // Programs that let parts of a closed budget spend cannot write from here on, so that verifying looks for it.
+  BudgetTerms whole = terms("whole", 1, 0, Rule::kBasic);
+  whole.until = 20;
+  expect_good(state.apply(entry(10, BudgetEntry{whole, {}})));
+  expect_good(state.apply(entry(10, BudgetEntry{terms("part", 0.5, 0, Rule::kBasic, "whole"), {{0.5}, 0}})));
+  expect_error(state.apply(entry(20, ReserveEntry{"part", "late", {}, "{}", "", {}, {{0.1}, 0}, {}, {}})),
+               ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
 }
 
 TEST(LedgerStateTimes, ShowsAnyTime) {

@@ -262,6 +262,13 @@ class PostgresTransaction final : public LedgerTransaction {
                Parameters().add(entry).add(sketch));
   }
 
+  [[nodiscard]] Result<void> allow_clock_entries() override {
+    NF_TRY(const std::uint64_t version, store_.version());
+    if (version >= kStoreVersionWithClock) return success();
+    if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
+    return store_.execute("UPDATE noisefloor_ledger.format SET version = 3");
+  }
+
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
     appended_.push_back(entry);
     return success();
@@ -356,9 +363,9 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
     NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kPostgresSchema)));
   }
   NF_TRY(const std::uint64_t version, store->version());
-  if (version < 1 || version > kStoreVersionWithSketches) {
+  if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
                     shown(store->place()), version));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));

@@ -158,6 +158,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<void> set_head(const Head& head) override;
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
   [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override;
+  [[nodiscard]] Result<void> allow_clock_entries() override;
   [[nodiscard]] Result<void> commit() override;
 
  private:
@@ -388,6 +389,13 @@ Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_vie
   return query.run();
 }
 
+Result<void> SqliteTransaction::allow_clock_entries() {
+  NF_TRY(const std::uint64_t version, store_.pragma("PRAGMA user_version"));
+  if (version >= kStoreVersionWithClock) return success();
+  if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  return store_.execute("PRAGMA user_version = 3");
+}
+
 Result<void> SqliteTransaction::commit() {
   NF_CHECK(open_, "a transaction is committed once");
   NF_TRY_VOID(store_.commit->run());
@@ -424,9 +432,9 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY(const std::uint64_t application, store->pragma("PRAGMA application_id"));
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
-  if (version < 1 || version > kStoreVersionWithSketches) {
+  if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
                     shown(path), version));
   }
   store->prepare();

@@ -1,6 +1,7 @@
 // The state that a history leads to: the rules of the ledger, as a pure function of its entries.
 //
-// Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back, names exist, no
+// Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back (a time only by
+//                an entry that says so, and that reopens nothing), names exist, no
 //                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
 //                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
 //                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
@@ -42,6 +43,8 @@ class LedgerState {
     std::vector<std::string> children;
     std::string dataset = {};                 // the dataset that owns it, or empty
     std::optional<std::string> retired = {};  // why nothing more may be spent
+    // The entry that set the clock back after the budget's time was over: the budget stays closed.
+    std::optional<std::uint64_t> closed = {};
   };
   struct Dataset {
     struct Content {
@@ -123,11 +126,15 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const DatasetEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ContentEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const RetireEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ClockEntry& e);
+  // Checks the rules that only new entries need to keep.
+  [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
   [[nodiscard]] Result<Spend*> open_spend(std::uint64_t sequence);
 
   std::uint64_t next_ = 0;
   TimeMs last_time_ = 0;
+  bool clock_was_set_ = false;  // programs that do not know apply_new's rules cannot have written what follows
   std::uint64_t epoch_ = 0;
   GenesisEntry genesis_{};
   std::vector<Budget> budgets_;

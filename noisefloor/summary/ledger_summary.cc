@@ -1,10 +1,12 @@
 #include "noisefloor/summary/ledger_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
@@ -102,14 +104,30 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
   NF_TRY(const std::optional<std::string> only, asked_for(ledger, budget));
   Summary summary(budget.empty() ? "History" : fmt::format("History of {}", budget));
   Json records = Json::array();
+  NF_TRY(const std::vector<ClockChange> changes, clock_changes(ledger));
+  Json clock = Json::array();
+  const auto show_changes_before = [&](std::uint64_t sequence) {
+    for (; clock.size() < changes.size() && changes[clock.size()].sequence < sequence;) {
+      const ClockChange& c = changes[clock.size()];
+      summary.line(fmt::format("{:>6}  {}  {:<9}", c.sequence, show_time(c.time), "clock"),
+                   fmt::format("set back from {}: {}", show_time(c.before), c.reason));
+      clock.push_back({{"sequence", c.sequence},
+                       {"time", show_time(c.time)},
+                       {"before", show_time(c.before)},
+                       {"reason", c.reason}});
+    }
+  };
   NF_TRY_VOID(for_each_record(ledger, only, [&](const AuditRecord& r) {
+    show_changes_before(r.sequence);
     records.push_back(Json::parse(to_json(r, version)));
     summary.line(fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
                  fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  {}", r.use.budget, r.epsilon_spent,
                              r.epsilon_left, r.use.note.purpose.empty() ? r.use.key : r.use.note.purpose));
   }));
+  show_changes_before(UINT64_MAX);
   if (records.empty()) summary.remark("Nothing was spent yet.");
   summary.set("records", records);
+  summary.set("clock", clock);
   return summary;
 }
 
@@ -173,6 +191,28 @@ Summary summary_of(const Witness& witness, const std::string& path) {
   summary.line("hash", to_hex(witness.head.hash));
   summary.set("output", path);
   summary.set("witness", Json::parse(to_json(witness)));
+  return summary;
+}
+
+Result<Summary> summary_of_clock(Ledger& ledger, const std::string& location, TimeMs before) {
+  Summary summary(fmt::format("Ledger {} goes on from the present time", location));
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    const std::uint64_t entry = state.next_sequence() - 1;
+    std::vector<std::string> closed;
+    for (const LedgerState::Budget& budget : state.budgets()) {
+      if (budget.closed == entry) closed.push_back(budget.terms->name);
+    }
+    summary.line("entry", fmt::format("{}", entry));
+    summary.line("time",
+                 fmt::format("{}; the entry before it says {}", show_time(state.last_time()), show_time(before)));
+    if (!closed.empty()) summary.line("stay closed", fmt::format("{}", fmt::join(closed, ", ")));
+    summary.set("sequence", entry);
+    summary.set("time", show_time(state.last_time()));
+    summary.set("before", show_time(before));
+    summary.set("stay_closed", Json(closed));
+    return success();
+  }));
+  summary.remark("The history shows this. Budgets whose time was over by the clock that was ahead stay closed.");
   return summary;
 }
 

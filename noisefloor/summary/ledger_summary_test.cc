@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "noisefloor/base/hex.h"
+#include "noisefloor/summary/summary_json.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/summary_reading.h"
 #include "tests/support/temporary_folder.h"
@@ -73,6 +74,30 @@ TEST_F(LedgerSummaryTest, HistoryIsOfOneBudgetOrOfAll) {
   expect_says(other, "History of other\n");
   EXPECT_EQ(fields_of(other)["records"].size(), 0U);
   expect_error(summary_of_history(*ledger_, "nobody", "1.2.3"), ErrorCode::kInvalidArgument, "'trial'");
+}
+
+TEST_F(LedgerSummaryTest, HistoryShowsThatTheClockWasSetBack) {
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(Ledger::open(place_, SigningKey::from_seed({1}), options));
+  BudgetTerms march = testing::terms("march", 1, 0, Rule::kBasic);
+  march.until = now;
+  expect_good(ledger_->create_budget(march));
+  spend("trial", 0.5);
+  now -= 10'000'000;
+  const TimeMs before = value_of(ledger_->set_clock("the clock jumped"));
+  const Summary set = value_of(summary_of_clock(*ledger_, "a.ledger", before));
+  expect_says(set, "Ledger a.ledger goes on from the present time\n");
+  expect_says(set, "2096-10-02T04:20:00.000Z; the entry before it says 2096-10-02T07:06:40.000Z\n");
+  expect_says(set, "stay closed  march\n");
+  EXPECT_EQ(fields_of(set)["stay_closed"], Json::array({"march"}));
+  const Summary history = value_of(summary_of_history(*ledger_, "", "1.2.3"));
+  expect_says(history, "clock      set back from 2096-10-02T07:06:40.000Z: the clock jumped\n");
+  EXPECT_EQ(fields_of(history)["clock"][0]["reason"], "the clock jumped");
+  EXPECT_EQ(fields_of(history)["clock"][0]["sequence"], 6);
+  const LedgerState::Budget closed = value_of(ledger_->budget("march"));
+  EXPECT_EQ(budget_json(closed)["closed_by"], 6);
 }
 
 TEST_F(LedgerSummaryTest, AVerifiedLedgerSaysHowFarThatGoes) {
