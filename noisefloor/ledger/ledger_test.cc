@@ -69,6 +69,28 @@ TEST_P(LedgerTest, SpendsUpToTheTotalAndNotBeyond) {
   EXPECT_EQ(budget("trial").committed, 4U);
 }
 
+TEST_P(LedgerTest, ATenthFitsAHundredTimesIntoTen) {
+  expect_good(ledger_->create_budget(terms("trial", 10, 0, Rule::kBasic)));
+  std::vector<ReserveRequest> uses;
+  for (int i = 0; i < 100; ++i) uses.push_back(request("trial", std::to_string(i), pure(0.1)));
+  for (const Result<Reservation>& made : ledger_->reserve_all(uses)) {
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+  }
+  EXPECT_EQ(budget("trial").account.left(), "epsilon 0 and delta 0");
+  EXPECT_EQ(budget("trial").account.spent_share(), 1);
+  expect_error(ledger_->reserve(request("trial", "more", pure(1e-9))), ErrorCode::kBudgetExhausted, "trial");
+  // The same for delta, under a rule that shares it out.
+  BudgetTerms advanced = terms("advanced", 3, 1e-5, Rule::kApproxDp);  // half of delta is for the uses
+  expect_good(ledger_->create_budget(advanced));
+  ReserveRequest use = request("advanced", "", pure(0.01));
+  use.delta = Delta::of(1e-6);
+  for (int i = 0; i < 5; ++i) {
+    use.key = std::to_string(i);
+    EXPECT_TRUE(ledger_->reserve(use).has_value()) << i;
+  }
+  testing::expect_clean(place_.location());
+}
+
 TEST_P(LedgerTest, KeepsEverythingAfterItWasClosed) {
   expect_good(ledger_->create_budget(terms("trial", 1, 1e-6, Rule::kZcdp)));
   ASSERT_TRUE(ledger_->reserve(request("trial", "a", gaussian(20))).has_value());
