@@ -13,6 +13,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/base/spelling.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/cli/commands.h"
 #include "noisefloor/cli/completion.h"
 #include "version.h"
@@ -40,7 +41,7 @@ Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted 
 5 input/output, 6 verification failed, 7 peer or protocol.)";
 
 int fail(const Error& error) {
-  fmt::print(stderr, "noisefloor: {}\n", error.message);
+  fmt::print(stderr, "noisefloor: {}\n", without_password(error.message));
   return exit_code(error.code);
 }
 
