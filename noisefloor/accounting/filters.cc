@@ -44,7 +44,9 @@ Result<PrivacyLoss> loss_rounded_up(long double value) {
 
 // δ minus what the failures may take, as ln(1/·), rounded up.
 Result<long double> log_inverse_of_rest(Delta delta, Delta failures) {
-  const long double rest = static_cast<long double>(delta.value()) - static_cast<long double>(failures.value());
+  // The δ of uses may exceed the decimal of their budget by 2^-52 of it (ChargeSum).
+  const long double most = static_cast<long double>(failures.value()) * (1 + 0x1p-51L);
+  const long double rest = static_cast<long double>(delta.value()) - most;
   if (rest > 0) return -std::log(rest) * kUp;
   return invalid_argument(
       fmt::format("delta must be above {}, which mechanisms may fail with; got {}", failures.value(), delta.value()));

@@ -5,8 +5,10 @@
 //                mechanisms, their costs and the time to stop were chosen. spent_epsilon_at(δ) is an odometer: with
 //                probability 1 − δ, the privacy loss is at most its value at all times at once, not only at the end.
 //                Composing the usual accountants and stopping when they reach the budget is neither.
-// Rounding:      sums are kept as two doubles that together are never below the exact sum of what was accepted, and
-//                above it by less than 2^-104 of itself a step; budgets are rounded down.
+// Rounding:      sums of ρ and of Rényi divergences are kept as two doubles that together are never below the exact sum
+//                of what was accepted, and above it by less than 2^-104 of itself a step; budgets are rounded down.
+//                Sums of ε (SumFilter) and of δ (all filters) are sums of decimals: see ChargeSum, which says by how
+//                little the doubles may exceed the budget.
 // Implements:    SumFilter: Rogers, Roth, Ullman and Vadhan 2016 (basic composition is a filter).
 //                ZcdpFilter: Whitehouse, Ramdas, Rogers and Wu 2023 (approximate zCDP), Feldman and Zrnic 2021.
 //                ApproxDpFilter: Whitehouse et al. 2023, Theorem 1: stop before √(2 ln(1/δ') Σε²) + Σε²/2 exceeds ε or
@@ -22,6 +24,7 @@
 // Thread safety: not thread-safe; one owner at a time. A filter is copied with its State, which is plain data.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -29,6 +32,7 @@
 #include <vector>
 
 #include "noisefloor/accounting/composition.h"
+#include "noisefloor/accounting/decimal_sum.h"
 #include "noisefloor/accounting/zcdp.h"
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
@@ -55,13 +59,44 @@ struct SumUp {
   friend bool operator==(const SumUp&, const SumUp&) = default;
 };
 
+// A sum of charges whose doubles stand for decimals (decimal_sum.h): a hundred charges of 0.1 fit into a budget of 10.
+//
+// within(B) says that the decimals of all charges add up to at most the decimal of B, or that the doubles add up to at
+// most B. Either way the doubles, and these are what mechanisms run with, add up to at most (1 + 2^-52) times the
+// decimal of B: that is the promise of a budget. Proof: let u = 2^-53, let x_i and d_i be the double and the decimal of
+// a charge, and let D be the decimal of B. In the first case Σ x_i ≤ Σ d_i / (1 − u) ≤ D / (1 − u). In the second case
+// Σ x_i ≤ B ≤ D / (1 − u). And 1 / (1 − u) < 1 + 2u.
+//
+// The second case keeps old histories valid: it is the rule of version 0.1, its sum takes the same steps, and hence it
+// accepts whatever was accepted then. The first case alone would not. The double nearest to 1 − 0.7 is the decimal
+// 0.30000000000000004; together with 0.7 it fits into 1 by doubles and not by decimals.
+struct ChargeSum {
+  SumUp binary;
+  DecimalSum decimal;
+
+  [[nodiscard]] ChargeSum plus(double term) const { return {binary.plus(term), decimal.plus(term)}; }
+  [[nodiscard]] ChargeSum minus(double term) const { return {binary.minus(term), decimal.minus(term)}; }
+  [[nodiscard]] bool within(double budget) const {
+    return binary.within(budget) || (std::isfinite(binary.high) && decimal.within(budget));
+  }
+  // As one double that is at least the sum of the doubles.
+  [[nodiscard]] double value() const { return binary.value(); }
+  // What is left as a decimal; where that is used up, as a double. At least 0. A charge of this size fits.
+  [[nodiscard]] double remaining_of(double budget) const {
+    return decimal.within(budget) ? decimal.remaining_of(budget) : binary.remaining_of(budget);
+  }
+  [[nodiscard]] bool is_valid() const { return binary.is_valid() && decimal.is_valid(); }
+
+  friend bool operator==(const ChargeSum&, const ChargeSum&) = default;
+};
+
 // ε and δ add up. Its odometer needs no probability: the loss never exceeds Σε (except for failures, of probability
 // Σδ).
 class SumFilter {
  public:
   struct State {
-    SumUp epsilon;
-    SumUp delta;
+    ChargeSum epsilon;
+    ChargeSum delta;
     friend bool operator==(const State&, const State&) = default;
   };
 
@@ -75,7 +110,7 @@ class SumFilter {
 
   [[nodiscard]] ApproxDp remaining() const;
   // The share of ε that is spent, in [0, 1], for display.
-  [[nodiscard]] double spent_share() const { return state_.epsilon.value() / budget_.epsilon.value(); }
+  [[nodiscard]] double spent_share() const { return std::min(1.0, state_.epsilon.value() / budget_.epsilon.value()); }
   // Σε so far. Requires δ to be at least the Σδ so far.
   [[nodiscard]] Result<PrivacyLoss> spent_epsilon_at(Delta delta) const;
   [[nodiscard]] const State& state() const { return state_; }
@@ -91,7 +126,7 @@ class ZcdpFilter {
  public:
   struct State {
     SumUp rho;
-    SumUp delta;
+    ChargeSum delta;
     friend bool operator==(const State&, const State&) = default;
   };
 

@@ -11,8 +11,13 @@
 
 namespace noisefloor {
 
-// `text` in quotes as an error message may show it: printable (base/printable.h), and shortened to whole characters of
-// at most 40 bytes, followed by "…" if some are left out.
+// `text` without the password that it holds, if it is the place of a database: scheme://user:password@host/name, with
+// or without ?password=…, or host=… password=…. Where the password ends is read generously, so that a password with an
+// @, a / or a ? in it is not shown in part. Every output that shows where a ledger is goes through this.
+[[nodiscard]] std::string without_password(std::string_view text);
+
+// `text` in quotes as an error message may show it: without a password, printable (base/printable.h), and shortened to
+// whole characters of at most 40 bytes, followed by "…" if some are left out.
 [[nodiscard]] std::string shown(std::string_view text);
 
 // The parts of "a,b,c". The text "" has one part, which is empty.

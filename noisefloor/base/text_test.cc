@@ -53,6 +53,42 @@ TEST(Shown, CutsAtAWholeCharacter) {
   EXPECT_LE(shown(std::string(1000, '\x1b')).size(), 45U);
 }
 
+TEST(WithoutPassword, LeavesTheRestOfAPlace) {
+  EXPECT_EQ(without_password("postgresql://eve:s3cret@db.example/trial"), "postgresql://eve@db.example/trial");
+  EXPECT_EQ(without_password("postgres://:s3cret@h:5432/d?sslmode=require"), "postgres://@h:5432/d?sslmode=require");
+  EXPECT_EQ(without_password("host=h password=s3cret dbname=d"), "host=h password=***");
+  for (const char* same :
+       {"study.ledger", "a:b@c", "/tmp/with space/a.ledger", "postgresql://eve@h/d", "postgresql://h",
+        "postgresql://h:5432,[::1]:5433/d?sslmode=require", "postgresql:///d", "the password", ""}) {
+    EXPECT_EQ(without_password(same), same);
+  }
+}
+
+// Whatever a password looks like and wherever it stands, no three characters of it are shown.
+TEST(WithoutPassword, ShowsNoPartOfAHostilePassword) {
+  for (const std::string word :
+       {"zqxwvk", "zqx@wvk", "zqx/wvk", "zqx?wvk", "zqx:wvk", "zqx#wvk", "zqx wvk", "zqx&wvk", "zqx=wvk", "zqx://wvk",
+        "zqx'wvk", "zqx%40wvk", "zqx[wvk", "zqx\nwvk", "zqx@wvk/zqx@wvk"}) {
+    for (const std::string& place :
+         {"postgresql://eve:" + word + "@host/db", "postgres://:" + word + "@host", "postgresql://eve:" + word,
+          "postgresql://eve:" + word + "@host:5432/db?sslmode=require", "postgresql://host/db?password=" + word,
+          "postgresql://host:1/db?password=" + word, std::string("postgresql://eve:wvk?passzqx@host/db"),
+          std::string("postgresql://eve:wvk/password=zqx@host/db"),
+          "postgresql://host/db?sslmode=require&password=" + word + "&user=eve",
+          "postgresql://host/db?pass%77ord=" + word, "postgresql://host/db?PASSWORD=" + word,
+          "postgresql://host/db?sslpassword=" + word, "host=h password=" + word,
+          "host=h password = '" + word + "' user=e", "PASSWORD\t=\n" + word, "postgress://eve:" + word + "@host/db",
+          "password password=" + word}) {
+      // Nobody can tell the end of this password from a host.
+      if (place == "postgresql://eve:" + word && word.find('@') != std::string::npos) continue;
+      for (const std::string& text : {without_password(place), shown(place)}) {
+        EXPECT_EQ(text.find("zqx"), std::string::npos) << text;
+        EXPECT_EQ(text.find("wvk"), std::string::npos) << text;
+      }
+    }
+  }
+}
+
 TEST(SplitList, SplitsAtEveryComma) {
   using Parts = std::vector<std::string_view>;
   EXPECT_EQ(split_list("a,bc,d"), (Parts{"a", "bc", "d"}));

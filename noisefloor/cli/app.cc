@@ -42,7 +42,7 @@ Exit codes: 0 done, 1 internal, 2 usage or invalid argument, 3 budget exhausted 
 5 input/output, 6 verification failed, 7 peer or protocol.)";
 
 int fail(const Error& error) {
-  fmt::print(stderr, "noisefloor: {}\n", printable(error.message));
+  fmt::print(stderr, "noisefloor: {}\n", printable(without_password(error.message)));
   return exit_code(error.code);
 }
 

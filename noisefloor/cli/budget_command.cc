@@ -263,6 +263,12 @@ Result<Summary> run_adopt(const AdoptOptions& o) {
   return summary_of_adoption(location_of(o), head);
 }
 
+Result<Summary> run_clock(const AdoptOptions& o) {
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
+  NF_TRY(const TimeMs before, ledger->set_clock(o.reason));
+  return summary_of_clock(*ledger, location_of(o), before);
+}
+
 // --- Declarations ----------------------------------------------------------------------------------------------------
 
 void declare(CLI::App& command, TermsOptions& o) {
@@ -380,6 +386,8 @@ Examples:
   add_budget_look_commands(budget, action);
   add_writing(budget, action, "adopt", "Go on with a restored or moved copy",
               "--reason \"disk was replaced\" --witness trial.witness", run_adopt);
+  add_writing(budget, action, "clock", "Go on from the present time, after a clock that was ahead wrote entries",
+              "--reason \"the clock of host 3 jumped to 2099\"", run_clock);
 }
 
 }  // namespace noisefloor::cli

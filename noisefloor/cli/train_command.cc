@@ -110,7 +110,7 @@ std::string command_of(const TrainOptions& o) {
                                     {"--resume", o.resume},
                                     {"--key", o.key},
                                     {"--output", o.output},
-                                    {"--ledger", is_address ? "" : o.ledger}}) {
+                                    {"--ledger", is_address ? "" : without_password(o.ledger)}}) {
     if (!value.empty()) command += fmt::format(" {} {}", name, shell_word(value));
   }
   return command;

@@ -17,8 +17,9 @@
 namespace noisefloor {
 namespace {
 
-// The two parts of δ. Both are rounded down.
-double failures_of(const BudgetTerms& terms) { return terms.delta.value() * terms.failures * (1 - 0x1p-50); }
+// The two parts of δ. The first is a decimal where δ and the share are simple ones, so that decimals add up to it; the
+// second is rounded down. Both together exceed δ by less than 2^-51 of it.
+double failures_of(const BudgetTerms& terms) { return terms.delta.value() * terms.failures; }
 double concentration_of(const BudgetTerms& terms) { return terms.delta.value() * (1 - terms.failures) * (1 - 0x1p-50); }
 
 DpEvent event_of(const std::vector<PlanItem>& plan) {
@@ -198,7 +199,7 @@ Result<Account> Account::open(const BudgetTerms& terms) {
     case Rule::kRdp: {
       NF_TRY(const Delta concentration, Delta::make(concentration_of(terms)));
       NF_TRY(RdpFilter filter, RdpFilter::create(terms.epsilon, concentration, terms.orders));
-      return Account(Renyi{std::move(filter), SumUp{}, failures_of(terms)});
+      return Account(Renyi{std::move(filter), ChargeSum{}, failures_of(terms)});
     }
   }
   NF_UNREACHABLE("a rule outside the closed list");
@@ -224,7 +225,7 @@ Result<void> Account::spend(const Charge& charge, const std::string& item) {
                    return filter.try_spend(cost);
                  },
                  [&](Renyi& renyi) -> Result<void> {
-                   const SumUp failures = renyi.failures.plus(charge.delta);
+                   const ChargeSum failures = renyi.failures.plus(charge.delta);
                    if (!failures.within(renyi.failures_budget)) {
                      return budget_exhausted(fmt::format("delta {:.6g} asked for, {:.6g} left", charge.delta,
                                                          renyi.failures.remaining_of(renyi.failures_budget)));

@@ -4,7 +4,9 @@
 //                then all uses together are (ε, δ)-DP with the ε and δ of the terms: however they were chosen under an
 //                adaptive rule, and whichever of the planned ones were made under `planned`. A refused charge changes
 //                nothing.
-// Rounding:      costs up, budgets down (filters.h).
+// Rounding:      costs up, budgets down, except for sums of decimals: the ε of the rule basic, and the δ that uses
+//                spend as their own under every rule, may exceed the stated ones by less than 2^-50 (filters.h).
+//                "(ε, δ) of the terms" above means these.
 // Implements:    filters.h. For rdp with failures: a mechanism that is δᵢ-approximately Rényi-DP differs from a
 //                Rényi-DP one with probability δᵢ at most, given the past; Σδᵢ ≤ failures · δ whatever was chosen, and
 //                the filter over the others takes the rest of δ.
@@ -70,7 +72,7 @@ class Account {
   };
   struct Renyi {
     RdpFilter filter;
-    SumUp failures;
+    ChargeSum failures;
     double failures_budget;
   };
   using Filter = std::variant<Planned, SumFilter, ApproxDpFilter, ZcdpFilter, Renyi>;

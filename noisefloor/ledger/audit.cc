@@ -1,11 +1,8 @@
 #include "noisefloor/ledger/audit.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -86,39 +83,6 @@ Result<double> spent_at(const LedgerState::Budget& budget, const Uses& uses, Del
 
 }  // namespace
 
-std::string show_time(TimeMs time) {
-  const TimeMs seconds = time >= 0 ? time / 1000 : (time - 999) / 1000;
-  const auto whole = static_cast<std::time_t>(seconds);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(whole), time - seconds * 1000);
-}
-
-Result<TimeMs> parse_time(const std::string& text) {
-  const auto bad = [&] {
-    return invalid_argument(
-        fmt::format("a time is a date such as 2026-03-01, or 2026-03-01T12:00:00Z; got {}", shown(text)));
-  };
-  std::tm parts{};
-  int used = 0;
-  const bool date =
-      std::sscanf(text.c_str(), "%4d-%2d-%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday, &used) == 3;  // NOLINT
-  if (!date) return bad();
-  if (static_cast<std::size_t>(used) != text.size()) {
-    int more = 0;
-    const bool clock =
-        std::sscanf(text.c_str() + used, "T%2d:%2d:%2dZ%n", &parts.tm_hour, &parts.tm_min, &parts.tm_sec,  // NOLINT
-                    &more) == 3;
-    if (!clock || static_cast<std::size_t>(used) + static_cast<std::size_t>(more) != text.size()) return bad();
-  }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  std::tm again = parts;
-  const std::time_t seconds = ::timegm(&again);
-  const bool same = again.tm_year == parts.tm_year && again.tm_mon == parts.tm_mon && again.tm_mday == parts.tm_mday &&
-                    again.tm_hour == parts.tm_hour && again.tm_min == parts.tm_min && again.tm_sec == parts.tm_sec;
-  if (!same) return bad();  // such as the 30th of February
-  return static_cast<TimeMs>(seconds) * 1000;
-}
-
 std::string to_json(const AuditRecord& r, const std::string& version) {
   nlohmann::ordered_json json;
   json["reservation"] = r.sequence;
@@ -163,6 +127,19 @@ Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& b
           failures, std::max(0.0, terms.epsilon.value() - spent), std::max(0.0, terms.delta.value() - failures)});
     return success();
   });
+}
+
+Result<std::vector<ClockChange>> clock_changes(Ledger& ledger) {
+  std::vector<ClockChange> changes;
+  TimeMs before = 0;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    if (const auto* clock = std::get_if<ClockEntry>(&entry.body)) {
+      changes.push_back({entry.sequence, entry.time, before, clock->reason});
+    }
+    before = entry.time;
+    return success();
+  }));
+  return changes;
 }
 
 Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at) {

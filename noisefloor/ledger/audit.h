@@ -21,10 +21,6 @@
 
 namespace noisefloor {
 
-// Writes "2026-03-01T12:00:00.000Z". Reads a date, or a date and a time in UTC.
-[[nodiscard]] std::string show_time(TimeMs time);
-[[nodiscard]] Result<TimeMs> parse_time(const std::string& text);
-
 struct AuditRecord {
   std::uint64_t sequence;
   TimeMs time;
@@ -45,6 +41,16 @@ struct AuditRecord {
 // Calls `take` with each record of one budget, or of all budgets if none is named, in order.
 [[nodiscard]] Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
                                            const std::function<void(const AuditRecord&)>& take);
+
+// A time at which the owner set the ledger's clock back.
+struct ClockChange {
+  std::uint64_t sequence;
+  TimeMs time;    // from where times go on
+  TimeMs before;  // of the entry before it
+  std::string reason;
+};
+
+[[nodiscard]] Result<std::vector<ClockChange>> clock_changes(Ledger& ledger);
 
 struct BudgetSummary {
   LedgerState::Budget budget;

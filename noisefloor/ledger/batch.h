@@ -22,12 +22,14 @@ class Ledger::Batch {
       : ledger_(ledger), transaction_(transaction), time_(time) {}
 
   [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
+  [[nodiscard]] TimeMs time() const { return time_; }
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
   // Returns the entry's sequence, or an error with the rule that the entry breaks.
   [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
     const Entry entry{state().next_sequence(), time_, std::move(body)};
     NF_TRY_VOID(ledger_.state_.apply_new(entry));
+    sets_clock_ = sets_clock_ || std::holds_alternative<ClockEntry>(entry.body);
     std::string text = to_json(entry);
     ledger_.hash_ = chain_hash(ledger_.hash_, text);
     staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
@@ -67,6 +69,7 @@ class Ledger::Batch {
 
   // Writes everything and makes it durable.
   [[nodiscard]] Result<Head> commit() {
+    if (sets_clock_) NF_TRY_VOID(transaction_.allow_clock_entries());
     for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
     for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
     for (const auto& [entry, sealed] : sketches_) NF_TRY_VOID(transaction_.keep_sketch(entry, sealed));
@@ -81,6 +84,7 @@ class Ledger::Batch {
   Ledger& ledger_;
   LedgerTransaction& transaction_;
   TimeMs time_;
+  bool sets_clock_ = false;
   std::vector<StoredEntry> staged_;
   std::map<std::uint64_t, std::string> answers_;
   std::map<std::uint64_t, std::string> sketches_;

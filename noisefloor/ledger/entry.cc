@@ -157,6 +157,8 @@ void write(Writer& out, const RetireEntry& e) {
   out.text(R"(,"reason":)", e.reason);
 }
 
+void write(Writer& out, const ClockEntry& e) { out.text(R"(,"entry":"clock","reason":)", e.reason); }
+
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
 // Returns a value of a quantity's type, or makes the reader fail.
@@ -353,6 +355,13 @@ std::optional<EntryBody> read_retire(CanonicalReader& in) {
   return e;
 }
 
+std::optional<EntryBody> read_clock(CanonicalReader& in) {
+  ClockEntry e{};
+  in.literal(R"("clock","reason":)");
+  e.reason = in.string();
+  return e;
+}
+
 std::string head_message(const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence, const Digest& hash) {
   return fmt::format("noisefloor ledger head v1 {} {} {} {}", to_hex(ledger), epoch, sequence, to_hex(hash));
 }
@@ -400,6 +409,8 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_content(in);
   } else if (kind_is("retire")) {
     body = read_retire(in);
+  } else if (kind_is("clock")) {
+    body = read_clock(in);
   }
   in.literal("}");
   if (!body || !in.done()) {

@@ -98,8 +98,14 @@ struct RetireEntry {
   std::string reason;
 };
 
+// The entries before this one were written by a clock that was ahead. Times go on from the time of this entry, by
+// decision of the ledger's owner.
+struct ClockEntry {
+  std::string reason;
+};
+
 using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry,
-                               DatasetEntry, ContentEntry, RetireEntry>;
+                               DatasetEntry, ContentEntry, RetireEntry, ClockEntry>;
 
 struct Entry {
   std::uint64_t sequence;  // 0, 1, 2, …

@@ -56,6 +56,7 @@ std::vector<Entry> one_of_each() {
       {8, 8, CommitEntry{5, digest(5), 0.97}},
       {9, 9, AbortEntry{6, digest(6)}},
       {10, 10, AdoptEntry{1, "moved"}},
+      {11, 3, ClockEntry{"the clock \"jumped\""}},
   };
 }
 

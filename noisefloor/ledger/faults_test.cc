@@ -233,6 +233,54 @@ class Unprivileged {
   }
 };
 
+TEST_F(FaultsTest, AUserWhoMayNotWriteCanRead) {
+  const std::string folder = std::filesystem::path(path()).parent_path();
+  for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(path() + beside);
+  const auto allow = [&](mode_t of_folder, mode_t of_file) {
+    ASSERT_EQ(::chmod(folder.c_str(), of_folder), 0);
+    ASSERT_EQ(::chmod(path().c_str(), of_file), 0);
+    ASSERT_EQ(::chmod(fence_path().c_str(), of_file), 0);
+  };
+  allow(0555, 0444);
+  std::unique_ptr<Ledger> reader;
+  {
+    const Unprivileged user;
+    reader = testing::value_of(Ledger::open_to_read(path(), {}));
+    expect_good(reader->read([](const LedgerState& state) -> Result<void> {
+      EXPECT_EQ(state.next_sequence(), 10U);
+      return success();
+    }));
+    expect_clean(path());
+  }
+  EXPECT_FALSE(std::filesystem::exists(path() + "-shm")) << "a reader left something behind";
+  // Someone writes meanwhile: the reader says so, and reads the new entries when it opens the ledger again.
+  allow(0755, 0644);
+  expect_good(spend(*testing::value_of(Ledger::open(path(), key(), {})), "meanwhile"));
+  allow(0555, 0444);
+  const Unprivileged user;
+  const auto look = [](const LedgerState&) -> Result<void> { return success(); };
+  expect_error(reader->read(look), ErrorCode::kIo, "was written to while it was read");
+  reader = testing::value_of(Ledger::open_to_read(path(), {}));
+  expect_good(reader->read([](const LedgerState& state) -> Result<void> {
+    EXPECT_GT(state.next_sequence(), 10U);
+    return success();
+  }));
+}
+
+// Entries that are only in the log would be missed: this is an error with the remedy, and not a shorter history.
+TEST_F(FaultsTest, ALogThatAReaderCannotReadIsAnError) {
+  const std::string folder = std::filesystem::path(path()).parent_path();
+  for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(path() + beside);
+  overwrite(path() + "-wal", "entries");
+  ASSERT_EQ(::chmod(folder.c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(path().c_str(), 0444), 0);
+  {
+    const Unprivileged user;
+    expect_error(Ledger::open_to_read(path(), {}), ErrorCode::kIo, "Have its owner write to it once");
+  }
+  ASSERT_EQ(::chmod(folder.c_str(), 0755), 0);
+}
+
 TEST_F(FaultsTest, RefusesToWriteToReadOnlyFilesAndFolders) {
   const std::string folder = std::filesystem::path(path()).parent_path();
   const auto allow = [&](mode_t of_folder, mode_t of_file, mode_t of_fence) {
@@ -293,7 +341,7 @@ TEST_F(FaultsTest, RefusesMissingAndForeignFiles) {
   expect_refused(ErrorCode::kVerificationFailed, "not a ledger");
   std::filesystem::remove(path());
   std::filesystem::rename(path() + ".away", path());
-  execute("PRAGMA user_version = 3");
+  execute("PRAGMA user_version = 4");
   expect_refused(ErrorCode::kVerificationFailed, "use a newer program");
   execute("PRAGMA user_version = 1");
   expect_good(spend(*value_of(open()), "again"));

@@ -112,7 +112,7 @@ Result<void> Ledger::write(Work work) {
   const std::vector<Pending*> batch(queue_.begin(), queue_.begin() + size);  // this one is the first
   queue_.erase(queue_.begin(), queue_.begin() + size);
   lock.unlock();
-  run_batch(batch, false);
+  run_batch(batch, Purpose::kOrdinary);
   lock.lock();
   for (Pending* one : batch) {
     one->done = true;
@@ -126,9 +126,17 @@ Result<void> Ledger::write(Work work) {
   return own.outcome;
 }
 
-void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
+Result<void> Ledger::write_alone(Work work, Purpose purpose) {
+  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to write");
+  Pending own{std::move(work)};
+  Pending* const one = &own;
+  run_batch(std::span(&one, 1), purpose);
+  return own.outcome;
+}
+
+void Ledger::run_batch(std::span<Pending* const> batch, Purpose purpose) {
   const std::lock_guard lock(store_mutex_);
-  Result<void> written = run_transaction(batch, adopting);
+  Result<void> written = run_transaction(batch, purpose);
   if (written.has_value()) return;
   // The content of the store is unknown now: read it again before the next write.
   forget();
@@ -137,7 +145,8 @@ void Ledger::run_batch(std::span<Pending* const> batch, bool adopting) {
   }
 }
 
-Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopting) {
+Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose purpose) {
+  const bool adopting = purpose == Purpose::kAdoption;
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kWrite));
   NF_TRY(const std::optional<Head> before, catch_up(*transaction));
   // Copies of a ledger that share a witness have separate transactions: the lock lets one copy at a time check and
@@ -159,7 +168,7 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, bool adopt
     if (!adopting) NF_TRY_VOID(check_fence(*transaction, *before));
     NF_TRY_VOID(check_witness(*transaction, *before));
   }
-  NF_TRY(const TimeMs time, now());
+  NF_TRY(const TimeMs time, time_for(purpose));
   Batch changes(*this, *transaction, time);
   for (Pending* one : batch) one->outcome = one->work(changes);
   if (changes.is_empty()) return success();
@@ -280,11 +289,25 @@ Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& h
 Result<TimeMs> Ledger::now() const {
   const TimeMs time = options_.clock();
   if (time + kClockSlackMs < state_.last_time()) {
-    return io_error(
-        fmt::format("the clock is {} s behind the last entry of the ledger: set it right. Nothing was written",
-                    (state_.last_time() - time) / 1000));
+    return io_error(fmt::format(
+        "the clock is {} s behind the last entry of the ledger ({}): set it right. If that entry was written "
+        "by a clock that was ahead, `budget clock` goes on from the present time. Nothing was written",
+        (state_.last_time() - time) / 1000, show_time(state_.last_time())));
   }
   return std::max(time, state_.last_time());
+}
+
+Result<TimeMs> Ledger::time_for(Purpose purpose) const {
+  switch (purpose) {
+    case Purpose::kOrdinary:
+      return now();
+    case Purpose::kAdoption:
+      // A copy whose last entry is in the future must be adopted before its clock can be set.
+      return std::max(options_.clock(), state_.last_time());
+    case Purpose::kSettingTheClock:
+      return options_.clock();
+  }
+  NF_UNREACHABLE("a purpose outside the closed list");
 }
 
 Result<void> Ledger::look(const std::function<Result<void>(LedgerTransaction&)>& work) {
@@ -532,15 +555,30 @@ Result<void> Ledger::abort(Reservation&& reservation) {
 }
 
 Result<void> Ledger::adopt(const std::string& reason) {
-  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to write");
   NF_TRY_VOID(check_name("the reason", reason));
-  Pending own{[&](Batch& batch) -> Result<void> {
+  const auto work = [&](Batch& batch) -> Result<void> {
     NF_TRY_VOID(batch.append(AdoptEntry{batch.state().epoch() + 1, reason}));
     return success();
-  }};
-  Pending* const one = &own;
-  run_batch(std::span(&one, 1), true);
-  return own.outcome;
+  };
+  return write_alone(work, Purpose::kAdoption);
+}
+
+Result<TimeMs> Ledger::set_clock(const std::string& reason) {
+  NF_TRY_VOID(check_name("the reason", reason));
+  TimeMs before = 0;
+  const auto work = [&](Batch& batch) -> Result<void> {
+    before = batch.state().last_time();
+    if (batch.time() + kClockSlackMs >= before) {
+      return invalid_argument(
+          fmt::format("the clock is not behind the last entry of the ledger ({}): nothing is to be "
+                      "set right, and nothing was written",
+                      show_time(before)));
+    }
+    NF_TRY_VOID(batch.append(ClockEntry{reason}));
+    return success();
+  };
+  NF_TRY_VOID(write_alone(work, Purpose::kSettingTheClock));
+  return before;
 }
 
 // --- Looking ---------------------------------------------------------------------------------------------------------

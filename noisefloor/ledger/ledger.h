@@ -138,6 +138,9 @@ class Ledger {
   // Makes this file the ledger, after it was restored or moved. The file must verify, and hold all that the witness has
   // seen.
   [[nodiscard]] Result<void> adopt(const std::string& reason);
+  // Lets times go on from the present one, after a clock that was ahead has written entries. Returns the time of the
+  // last entry before. Budgets whose time was over by then stay closed. kInvalidArgument if the clock is not behind.
+  [[nodiscard]] Result<TimeMs> set_clock(const std::string& reason);
 
   // Calls `look` with the state as of now.
   [[nodiscard]] Result<void> read(const std::function<Result<void>(const LedgerState&)>& look);
@@ -166,8 +169,12 @@ class Ledger {
                                                                   bool create);
   // Waits until `work` is done in a transaction that is committed.
   [[nodiscard]] Result<void> write(Work work);
-  void run_batch(std::span<Pending* const> batch, bool adopting);
-  [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, bool adopting);
+  // An adoption needs no fence, and its time has no meaning. Setting the clock may go back in time.
+  enum class Purpose : std::uint8_t { kOrdinary, kAdoption, kSettingTheClock };
+  void run_batch(std::span<Pending* const> batch, Purpose purpose);
+  // Writes alone, and not together with others that wait.
+  [[nodiscard]] Result<void> write_alone(Work work, Purpose purpose);
+  [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, Purpose purpose);
   // Brings the state up to the head of the store. Forgets the state if the entries cannot be read or do not verify.
   [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
   [[nodiscard]] Result<void> read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction);
@@ -176,6 +183,7 @@ class Ledger {
   [[nodiscard]] Result<void> check_witness(LedgerTransaction& transaction, const Head& head);
   [[nodiscard]] Result<void> look(const std::function<Result<void>(LedgerTransaction&)>& work);
   [[nodiscard]] Result<TimeMs> now() const;
+  [[nodiscard]] Result<TimeMs> time_for(Purpose purpose) const;
   [[nodiscard]] Result<Charge> charge_of(const BudgetTerms& terms, const DpEvent& event, const std::string& event_text,
                                          std::optional<Delta> delta);
   [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& name);

@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cmath>
+#include <filesystem>
 #include <thread>
 
 #include "noisefloor/base/hex.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
+#include "tests/support/temporary_folder.h"
 
 namespace noisefloor {
 namespace {
@@ -65,6 +67,28 @@ TEST_P(LedgerTest, SpendsUpToTheTotalAndNotBeyond) {
   EXPECT_NE(message.find("Left: epsilon 0"), std::string::npos) << message;
   EXPECT_EQ(entries(), before);
   EXPECT_EQ(budget("trial").committed, 4U);
+}
+
+TEST_P(LedgerTest, ATenthFitsAHundredTimesIntoTen) {
+  expect_good(ledger_->create_budget(terms("trial", 10, 0, Rule::kBasic)));
+  std::vector<ReserveRequest> uses;
+  for (int i = 0; i < 100; ++i) uses.push_back(request("trial", std::to_string(i), pure(0.1)));
+  for (const Result<Reservation>& made : ledger_->reserve_all(uses)) {
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+  }
+  EXPECT_EQ(budget("trial").account.left(), "epsilon 0 and delta 0");
+  EXPECT_EQ(budget("trial").account.spent_share(), 1);
+  expect_error(ledger_->reserve(request("trial", "more", pure(1e-9))), ErrorCode::kBudgetExhausted, "trial");
+  // The same for delta, under a rule that shares it out.
+  BudgetTerms advanced = terms("advanced", 3, 1e-5, Rule::kApproxDp);  // half of delta is for the uses
+  expect_good(ledger_->create_budget(advanced));
+  ReserveRequest use = request("advanced", "", pure(0.01));
+  use.delta = Delta::of(1e-6);
+  for (int i = 0; i < 5; ++i) {
+    use.key = std::to_string(i);
+    EXPECT_TRUE(ledger_->reserve(use).has_value()) << i;
+  }
+  testing::expect_clean(place_.location());
 }
 
 TEST_P(LedgerTest, KeepsEverythingAfterItWasClosed) {
@@ -248,6 +272,152 @@ TEST_P(LedgerTest, KeepsTheTimesOfABudget) {
   expect_good(ledger_->create_budget(terms("y", 1, 0, Rule::kBasic)));
   now -= 10'000;
   expect_error(ledger_->create_budget(terms("z", 1, 0, Rule::kBasic)), ErrorCode::kIo, "clock");
+}
+
+// A part is open only while every budget above it is.
+TEST_P(LedgerTest, TimesOfABudgetHoldForItsParts) {
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(open(options));
+  BudgetTerms march = terms("march", 1, 0, Rule::kBasic);
+  march.from = now + 1000;
+  march.until = now + 2000;
+  expect_good(ledger_->create_budget(march));
+  const BudgetTerms team = terms("team", 0.5, 0, Rule::kBasic, "march");
+  expect_error(ledger_->create_budget(team), ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+  now += 1500;
+  expect_good(ledger_->create_budget(team));
+  BudgetTerms analyst = terms("analyst", 0.25, 0, Rule::kBasic, "team");
+  analyst.until = now + 3'600'000;  // longer than the budget at the top
+  expect_good(ledger_->create_budget(analyst));
+  ASSERT_TRUE(ledger_->reserve(request("analyst", "in time", pure(0.1))).has_value());
+  const std::uint64_t before = entries();
+  now += 500;
+  for (const char* part : {"team", "analyst"}) {
+    const std::string message = expect_error(ledger_->reserve(request(part, "late", pure(0.1))),
+                                             ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+    EXPECT_NE(message.find("from 2096-10-02T07:06:41.000Z until 2096-10-02T07:06:42.000Z"), std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("would fit"), std::string::npos) << "less of it would not fit either: " << message;
+    expect_error(ledger_->rehearse(request(part, "late", pure(0.1))), ErrorCode::kBudgetExhausted, "'march'");
+    const BudgetTerms more = terms("more", 0.01, 0, Rule::kBasic, part);
+    expect_error(ledger_->create_budget(more), ErrorCode::kBudgetExhausted, "'march' is not open at this time");
+    expect_error(ledger_->rehearse(more), ErrorCode::kBudgetExhausted, "'march'");
+  }
+  EXPECT_EQ(entries(), before);
+  testing::expect_clean(place_.location());
+}
+
+// Version 0.1 let a part spend after the budget that pays for it was closed. Such a history is still a true one.
+TEST(LedgerStateTimes, AHistoryOfVersion01MaySpendFromAPartOfAClosedBudget) {
+  constexpr TimeMs kStart = 1'700'000'000'000;
+  LedgerState state;
+  const auto entry = [&](TimeMs time, EntryBody body) { return Entry{state.next_sequence(), time, std::move(body)}; };
+  BudgetTerms whole = terms("whole", 1, 0, Rule::kBasic);
+  whole.until = kStart + 1000;
+  expect_good(state.apply(entry(kStart, GenesisEntry{})));
+  expect_good(state.apply(entry(kStart, BudgetEntry{whole, {}})));
+  expect_good(state.apply(entry(kStart, BudgetEntry{terms("part", 0.5, 0, Rule::kBasic, "whole"), {{0.5}, 0}})));
+  const Entry late = entry(kStart + 1000, ReserveEntry{"part", "late", {}, "{}", "", {}, {{0.1}, 0}, {}, {}});
+  expect_error(state.apply_new(late), ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
+  expect_good(state.apply(late));
+  const Entry split = entry(kStart + 1000, BudgetEntry{terms("two", 0.1, 0, Rule::kBasic, "whole"), {{0.1}, 0}});
+  expect_error(state.apply_new(split), ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
+  expect_good(state.apply(split));
+}
+
+// The system's clock jumped to 2099 and an entry was written. Without a way back, nothing can be written until 2099.
+TEST_P(LedgerTest, GoesOnAfterAClockThatWasAhead) {
+  constexpr TimeMs kNow = 4'000'000'000'000;
+  constexpr TimeMs kJump = 73 * 365LL * 86'400'000;
+  TimeMs now = kNow;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(open(options));
+  expect_good(ledger_->create_budget(terms("lasting", 1, 0, Rule::kBasic)));
+  BudgetTerms march = terms("march", 1, 0, Rule::kBasic);
+  march.until = kNow + 3'600'000;
+  expect_good(ledger_->create_budget(march));
+  expect_good(ledger_->create_budget(terms("part of march", 0.5, 0, Rule::kBasic, "march")));
+  BudgetTerms century = terms("century", 1, 0, Rule::kBasic);
+  century.until = kNow + 2 * kJump;
+  expect_good(ledger_->create_budget(century));
+  expect_error(ledger_->set_clock("for fun"), ErrorCode::kInvalidArgument, "not behind");
+  now += kJump;
+  ASSERT_TRUE(ledger_->reserve(request("lasting", "in the future", pure(0.1))).has_value());
+  expect_error(ledger_->reserve(request("march", "late", pure(0.1))), ErrorCode::kBudgetExhausted, "not open");
+  now = kNow + 60'000;
+  expect_error(ledger_->reserve(request("lasting", "a", pure(0.1))), ErrorCode::kIo, "`budget clock`");
+  expect_error(ledger_->set_clock(""), ErrorCode::kInvalidArgument, "reason");
+  EXPECT_EQ(value_of(ledger_->set_clock("the clock jumped")), kNow + kJump);
+  expect_error(ledger_->set_clock("again"), ErrorCode::kInvalidArgument, "not behind");
+
+  ASSERT_TRUE(ledger_->reserve(request("lasting", "a", pure(0.1))).has_value());
+  ASSERT_TRUE(ledger_->reserve(request("century", "a", pure(0.1))).has_value());
+  // Nobody can tell by which clock the time of this budget was over, so it stays closed, and so do its parts.
+  for (const char* closed : {"march", "part of march"}) {
+    expect_error(ledger_->reserve(request(closed, "a", pure(0.1))), ErrorCode::kBudgetExhausted, "stays closed");
+  }
+  expect_error(ledger_->create_budget(terms("late part", 0.1, 0, Rule::kBasic, "march")), ErrorCode::kBudgetExhausted,
+               "stays closed");
+  BudgetTerms april = terms("april", 1, 0, Rule::kBasic);
+  april.until = kNow + 7'200'000;
+  expect_good(ledger_->create_budget(april));
+  ASSERT_TRUE(ledger_->reserve(request("april", "a", pure(0.1))).has_value());
+  // A dataset may come after it, although the store had version 1 before.
+  ledger_ = value_of(open(options));
+  RowSketcher rows(value_of(ledger_->row_key()));
+  for (int i = 0; i < 100; ++i) rows.add_record(std::to_string(i));
+  const NewDataset patients{"patients", blake2b("description"), terms("of patients", 1, 0, Rule::kBasic)};
+  EXPECT_TRUE(granted(value_of(ledger_->add_dataset(patients, std::move(rows).finish()))).has_value());
+  EXPECT_TRUE(budget("march").closed.has_value());
+  EXPECT_FALSE(budget("april").closed.has_value());
+  testing::expect_clean(place_.location());
+}
+
+// The clock cannot be set in a copy, and a copy must be adopted although its clock is wrong.
+TEST(LedgerClock, ACopyIsAdoptedBeforeItsClockIsSet) {
+  const testing::TemporaryFolder folder;
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  static_cast<void>(value_of(Ledger::create(folder.path("a"), SigningKey::from_seed({1}), options)));
+  std::filesystem::copy_file(folder.path("a"), folder.path("b"));
+  now -= 1'000'000'000;
+  const auto copy = value_of(Ledger::open(folder.path("b"), SigningKey::from_seed({1}), options));
+  expect_error(copy->set_clock("jumped"), ErrorCode::kVerificationFailed, "`budget adopt`");
+  expect_good(copy->adopt("moved"));
+  EXPECT_EQ(value_of(copy->set_clock("jumped")), 4'000'000'000'000);
+  expect_good(copy->create_budget(terms("x", 1, 0, Rule::kBasic)));
+  testing::expect_clean(folder.path("b"));
+}
+
+TEST(LedgerStateTimes, OnlyAClockEntryGoesBackAndOnlyBack) {
+  LedgerState state;
+  const auto entry = [&](TimeMs time, EntryBody body) { return Entry{state.next_sequence(), time, std::move(body)}; };
+  expect_good(state.apply(entry(1000, GenesisEntry{})));
+  for (const TimeMs time : {1000, 1001}) {
+    expect_error(state.apply(entry(time, ClockEntry{"why"})), ErrorCode::kInvalidArgument, "sets the clock back");
+  }
+  expect_error(state.apply(entry(10, ClockEntry{""})), ErrorCode::kInvalidArgument, "reason");
+  expect_error(state.apply(entry(10, AdoptEntry{1, "why"})), ErrorCode::kInvalidArgument, "older");
+  expect_good(state.apply(entry(10, ClockEntry{"why"})));
+  expect_error(state.apply(entry(9, AdoptEntry{1, "why"})), ErrorCode::kInvalidArgument, "older");
+  // Programs that let parts of a closed budget spend cannot write from here on, so that verifying looks for it.
+  BudgetTerms whole = terms("whole", 1, 0, Rule::kBasic);
+  whole.until = 20;
+  expect_good(state.apply(entry(10, BudgetEntry{whole, {}})));
+  expect_good(state.apply(entry(10, BudgetEntry{terms("part", 0.5, 0, Rule::kBasic, "whole"), {{0.5}, 0}})));
+  expect_error(state.apply(entry(20, ReserveEntry{"part", "late", {}, "{}", "", {}, {{0.1}, 0}, {}, {}})),
+               ErrorCode::kBudgetExhausted, "'whole' is not open at this time");
+}
+
+TEST(LedgerStateTimes, ShowsAnyTime) {
+  EXPECT_EQ(show_time(0), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(show_time(253'402'300'799'999), "9999-12-31T23:59:59.999Z");
+  EXPECT_EQ(show_time(INT64_MAX), "9223372036854775807 ms since 1970");
+  EXPECT_EQ(show_time(INT64_MIN), "-9223372036854775808 ms since 1970");
 }
 
 TEST_P(LedgerTest, ChangesNothingOnBadInput) {

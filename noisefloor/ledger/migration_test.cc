@@ -247,6 +247,34 @@ TEST(MigrationTest, ContinuesALedgerWithNamesThatAreRefusedToday) {
   expect_clean(path, {data("ledger_v1.witness.json")});
 }
 
+// Programs that do not know entries of the kind `clock` must refuse a ledger that has one.
+TEST(MigrationTest, TheFirstClockEntryMakesAStoreOfVersion3) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.path("copy.ledger");
+  std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  const auto version = [&] { return static_cast<int>(content_of(path).at(63)); };  // the end of SQLite's user_version
+  TimeMs now = kTime + 1'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  {
+    const auto ledger = value_of(Ledger::open(path, key_of_v1(), options));
+    expect_good(ledger->adopt("moved to this test"));
+  }
+  EXPECT_EQ(version(), 1);
+  now -= 500'000;
+  {
+    const auto ledger = value_of(Ledger::open(path, key_of_v1(), options));
+    EXPECT_EQ(value_of(ledger->set_clock("jumped")), kTime + 1'000'000);
+  }
+  EXPECT_EQ(version(), 3);
+  expect_clean(path, {data("ledger_v1.witness.json")});
+  std::string newer = content_of(path);
+  newer.at(63) = 4;
+  testing::overwrite(folder.path("newer.ledger"), newer);
+  expect_error(Ledger::open_to_read(folder.path("newer.ledger"), {}), ErrorCode::kVerificationFailed,
+               "versions 1 to 3");
+}
+
 TEST(MigrationTest, WritesEveryKindOfEntryAsVersion1Did) {
   std::istringstream lines(content_of(data("ledger_v1_entries.jsonl")));
   std::string line;

@@ -262,6 +262,13 @@ class PostgresTransaction final : public LedgerTransaction {
                Parameters().add(entry).add(sketch));
   }
 
+  [[nodiscard]] Result<void> allow_clock_entries() override {
+    NF_TRY(const std::uint64_t version, store_.version());
+    if (version >= kStoreVersionWithClock) return success();
+    if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
+    return store_.execute("UPDATE noisefloor_ledger.format SET version = 3");
+  }
+
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
     appended_.push_back(entry);
     return success();
@@ -334,15 +341,39 @@ Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
   return std::unique_ptr<LedgerTransaction>(std::move(transaction));
 }
 
+// Whether the password stands where libpq looks for it. libpq takes a password with an @ or a / in it apart, and its
+// messages then show a piece of it as the name of a host or a port.
+bool is_well_formed(const std::string& location) {
+  const std::size_t begin = location.find("://") + 3;
+  const std::size_t at = location.find('@', begin);
+  if (at != std::string::npos) {
+    if (location.find('@', at + 1) != std::string::npos || location.find_first_of("/?", begin) < at) return false;
+  }
+  // What is left has no password, or one under ?password=, and a colon only before a port.
+  const std::string open = without_password(location);
+  if (open.find("***") != std::string::npos) return false;
+  const auto free = [](PQconninfoOption* options) { PQconninfoFree(options); };
+  char* why = nullptr;
+  const std::unique_ptr<PQconninfoOption, decltype(free)> parsed(PQconninfoParse(location.c_str(), &why), free);
+  PQfreemem(why);  // it may quote the password
+  return parsed != nullptr;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, const StoreOptions& options) {
+  if (!is_well_formed(location)) {
+    return invalid_argument(fmt::format(
+        "the place {} of a ledger cannot be read: write postgresql://USER:PASSWORD@HOST:PORT/NAME, with %40 for @, %2F "
+        "for /, %3F for ? and %3A for : in the first two",
+        shown(location)));
+  }
   Connection connection(PQconnectdb(location.c_str()));
   if (PQstatus(connection.get()) != CONNECTION_OK) {
     std::string text = PQerrorMessage(connection.get());
     while (!text.empty() && text.back() == '\n') text.pop_back();
     std::replace(text.begin(), text.end(), '\n', ' ');
-    return io_error(fmt::format("PostgreSQL could not be reached: {}", text));
+    return io_error(fmt::format("PostgreSQL could not be reached: {}", without_password(text)));
   }
   auto store = std::make_unique<PostgresStore>(std::move(connection), options);
   NF_TRY_VOID(store->set_up());
@@ -356,9 +387,9 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
     NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kPostgresSchema)));
   }
   NF_TRY(const std::uint64_t version, store->version());
-  if (version < 1 || version > kStoreVersionWithSketches) {
+  if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
                     shown(store->place()), version));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));

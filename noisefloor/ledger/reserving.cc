@@ -163,6 +163,11 @@ Error refusal_of(const LedgerState& state, const ReserveRequest& request, const 
   const LedgerState::Budget* const budget = state.find(request.budget);
   const bool known_key = state.find_key(request.budget, request.key).has_value();
   if (budget == nullptr || known_key || !state.check_open(*budget).has_value()) return why;
+  // The amount is there: something else stands against it, such as the time.
+  const Result<Charge> charge = charge_for(*budget->terms, request.statement.event, request.delta);
+  if (charge.has_value() && budget->account.fits(charge.value(), request.item)) {
+    return budget_exhausted(why.message + ". Nothing was spent");
+  }
   std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
                                     why.message, budget->account.left());
   const std::vector<std::string> close =

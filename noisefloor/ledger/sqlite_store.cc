@@ -138,6 +138,23 @@ class Query {
   int next_ = 1;
 };
 
+// The state of a file that is read without locks: whoever writes to it changes one of these.
+struct FileState {
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t changed_ns = 0;
+  bool has_log = false;
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+FileState state_of(const std::string& path) {
+  struct stat file {};
+  struct stat log {};
+  if (::stat(path.c_str(), &file) != 0) return {};
+  const bool has_log = ::stat((path + "-wal").c_str(), &log) == 0 && log.st_size > 0;
+  return {file.st_ino, file.st_size, file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec, has_log};
+}
+
 class SqliteStore;
 
 class SqliteTransaction final : public LedgerTransaction {
@@ -158,6 +175,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<void> set_head(const Head& head) override;
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
   [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override;
+  [[nodiscard]] Result<void> allow_clock_entries() override;
   [[nodiscard]] Result<void> commit() override;
 
  private:
@@ -200,11 +218,20 @@ class SqliteStore final : public LedgerStore {
           "the file of the ledger {} was moved or replaced while it was open: nothing was written. Open it again",
           shown(path_)));
     }
+    NF_TRY_VOID(check_frozen());
     NF_TRY_VOID((mode == Mode::kWrite ? begin_write : begin_read)->run());
     return std::unique_ptr<LedgerTransaction>(std::make_unique<SqliteTransaction>(*this));
   }
   [[nodiscard]] std::string place() const override { return path_; }
   [[nodiscard]] std::optional<std::string> file() const override { return path_; }
+
+  // Says that the file is read without locks, and was in this state before it was opened.
+  void freeze(const FileState& state) { frozen_ = state; }
+  // Checks that nobody has written to a file that is read without locks.
+  [[nodiscard]] Result<void> check_frozen() const {
+    if (!frozen_ || state_of(path_) == *frozen_) return success();
+    return io_error(fmt::format("the ledger {} was written to while it was read: try again", shown(path_)));
+  }
 
   [[nodiscard]] Result<void> execute(const char* sql) {
     const int code = sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr);
@@ -229,6 +256,7 @@ class SqliteStore final : public LedgerStore {
  private:
   std::string path_;
   Database db_;
+  std::optional<FileState> frozen_;
 
  public:
   // Declared after db_, so that they are destroyed before it.
@@ -285,11 +313,13 @@ Result<void> SqliteTransaction::entries(std::uint64_t first, std::uint64_t last,
     Result<void> taken = take(entry);
     if (!taken.has_value()) {
       query.reset();
+      // Pages that change while they are read look like a damaged history.
+      NF_TRY_VOID(store_.check_frozen());
       return taken;
     }
   }
   query.reset();
-  return success();
+  return store_.check_frozen();
 }
 
 Result<std::optional<std::string>> SqliteTransaction::answer(std::uint64_t reservation) {
@@ -388,11 +418,50 @@ Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_vie
   return query.run();
 }
 
+Result<void> SqliteTransaction::allow_clock_entries() {
+  NF_TRY(const std::uint64_t version, store_.pragma("PRAGMA user_version"));
+  if (version >= kStoreVersionWithClock) return success();
+  if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  return store_.execute("PRAGMA user_version = 3");
+}
+
 Result<void> SqliteTransaction::commit() {
   NF_CHECK(open_, "a transaction is committed once");
   NF_TRY_VOID(store_.commit->run());
   open_ = false;
   return success();
+}
+
+// The name of a file for SQLite's URI syntax.
+std::string uri_of(const std::string& path) {
+  std::string uri = path.starts_with('/') ? "file://" : "file:";
+  for (const char c : path) {
+    const bool special = c == '?' || c == '#' || c == '%';
+    uri += special ? fmt::format("%{:02X}", static_cast<unsigned>(c)) : std::string(1, c);
+  }
+  return uri + "?immutable=1";
+}
+
+// Whether an error means that a reader may not make the index (-shm) that SQLite needs for files with a log.
+bool lacks_index(int code) { return (code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY; }
+
+// Opens a file in a folder that this user may not write to. SQLite then takes no locks and looks for no changes, so
+// this is right only while nobody writes; SqliteStore::check_frozen notices if someone does.
+Result<Database> open_frozen(const std::string& path, const StoreOptions& options, const FileState& before) {
+  if (before.has_log) {
+    return io_error(fmt::format(
+        "the ledger {} has a log ({}-wal) that cannot be read without the right to write to the folder: a writer was "
+        "cut "
+        "short. Have its owner write to it once (this joins the two), or read it as a user who may write there",
+        shown(path), shown(path)));
+  }
+  sqlite3* raw = nullptr;
+  const int code = sqlite3_open_v2(uri_of(path).c_str(), &raw,
+                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                                   options.vfs.empty() ? nullptr : options.vfs.c_str());
+  Database db(raw);
+  if (code != SQLITE_OK) return explain(raw, code, path);
+  return db;
 }
 
 }  // namespace
@@ -414,8 +483,18 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
                                    options.vfs.empty() ? nullptr : options.vfs.c_str());
   Database db(raw);
   if (code != SQLITE_OK) return explain(raw, code, path);
-  sqlite3_busy_timeout(raw, options.busy_ms);
+  std::optional<FileState> frozen;
+  if (options.read_only) {
+    const FileState before = state_of(path);
+    const int readable = sqlite3_exec(raw, "SELECT count(*) FROM sqlite_schema", nullptr, nullptr, nullptr);
+    if (lacks_index(readable)) {
+      NF_TRY(db, open_frozen(path, options, before));
+      frozen = before;
+    }
+  }
+  sqlite3_busy_timeout(db.get(), options.busy_ms);
   auto store = std::make_unique<SqliteStore>(std::move(db), path);
+  if (frozen) store->freeze(*frozen);
   NF_TRY_VOID(store->execute("PRAGMA trusted_schema = OFF; PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON"));
   if (options.create) {
     NF_TRY_VOID(store->execute("PRAGMA journal_mode = WAL"));
@@ -424,9 +503,9 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   NF_TRY(const std::uint64_t application, store->pragma("PRAGMA application_id"));
   NF_TRY(const std::uint64_t version, store->pragma("PRAGMA user_version"));
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
-  if (version < 1 || version > kStoreVersionWithSketches) {
+  if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 and 2: use a newer program",
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
                     shown(path), version));
   }
   store->prepare();

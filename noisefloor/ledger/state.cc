@@ -38,8 +38,18 @@ Result<void> check_new_names(const EntryBody& body) {
       Overloaded{of_budget, of_reservation, [](const AdoptEntry& e) { return check_name("the reason", e.reason); },
                  [](const DatasetEntry& e) { return check_name("the name of a dataset", e.name); },
                  [](const RetireEntry& e) { return check_name("the reason", e.reason); },
+                 [](const ClockEntry& e) { return check_name("the reason", e.reason); },
                  [](const auto&) -> Result<void> { return success(); }},
       body);
+}
+
+bool is_open_at(const BudgetTerms& terms, TimeMs time) {
+  return !(terms.from && time < *terms.from) && !(terms.until && time >= *terms.until);
+}
+
+std::string times_of(const BudgetTerms& terms) {
+  return (terms.from ? " from " + show_time(*terms.from) : "") +
+         (terms.until ? " until " + show_time(*terms.until) : "");
 }
 
 }  // namespace
@@ -60,12 +70,13 @@ Result<void> LedgerState::apply(const Entry& entry) {
   if (entry.sequence != next_) {
     return invalid_argument(fmt::format("found entry {} where entry {} should be", entry.sequence, next_));
   }
-  if (next_ > 0 && entry.time < last_time_) {
+  if (next_ > 0 && entry.time < last_time_ && !std::holds_alternative<ClockEntry>(entry.body)) {
     return invalid_argument(fmt::format("entry {} is older than the one before it", entry.sequence));
   }
   if ((next_ == 0) != std::holds_alternative<GenesisEntry>(entry.body)) {
     return invalid_argument("a ledger has exactly one genesis entry, and it comes first");
   }
+  if (clock_was_set_) NF_TRY_VOID(check_new(entry));
   NF_TRY_VOID(std::visit([&](const auto& body) { return add(entry, body); }, entry.body));
   ++next_;
   last_time_ = entry.time;
@@ -74,7 +85,32 @@ Result<void> LedgerState::apply(const Entry& entry) {
 
 Result<void> LedgerState::apply_new(const Entry& entry) {
   NF_TRY_VOID(check_new_names(entry.body));
+  NF_TRY_VOID(check_new(entry));
   return apply(entry);
+}
+
+Result<void> LedgerState::check_new(const Entry& entry) const {
+  const auto* part = std::get_if<BudgetEntry>(&entry.body);
+  const auto* use = std::get_if<ReserveEntry>(&entry.body);
+  const std::string& spends_from = part != nullptr ? part->terms.parent : use != nullptr ? use->budget : std::string();
+  const Budget* const budget = find(spends_from);
+  return budget == nullptr ? success() : check_times(*budget, entry.time);
+}
+
+Result<void> LedgerState::check_times(const Budget& budget, TimeMs time) const {
+  for (const Budget* one = &budget; one != nullptr; one = find(one->terms->parent)) {
+    const std::string part =
+        one == &budget ? "" : fmt::format(", and the budget {} is part of it", shown(budget.terms->name));
+    if (one->closed) {
+      return budget_exhausted(fmt::format(
+          "the budget {} was closed before entry {} set the clock back, and stays closed{}: make a new budget",
+          shown(one->terms->name), *one->closed, part));
+    }
+    if (is_open_at(*one->terms, time)) continue;
+    return budget_exhausted(fmt::format("the budget {} is not open at this time ({}): it is open{}{}",
+                                        shown(one->terms->name), show_time(time), times_of(*one->terms), part));
+  }
+  return success();
 }
 
 const LedgerState::Budget* LedgerState::find(std::string_view name) const {
@@ -140,7 +176,7 @@ Result<void> LedgerState::add(const Entry& entry, const BudgetEntry& e) {
   }
   by_name_.emplace(e.terms.name, static_cast<std::uint32_t>(budgets_.size()));
   budgets_.push_back(
-      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}, {}, {}});
+      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}, {}, {}, {}});
   return success();
 }
 
@@ -149,8 +185,7 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   const auto place = static_cast<std::size_t>(found - budgets_.data());
   Budget& budget = budgets_[place];
   NF_TRY_VOID(check_open(budget));
-  if ((budget.terms->from && entry.time < *budget.terms->from) ||
-      (budget.terms->until && entry.time >= *budget.terms->until)) {
+  if (!is_open_at(*budget.terms, entry.time)) {
     return budget_exhausted(fmt::format("the budget {} is not open at this time", shown(e.budget)));
   }
   std::string key = key_of(e.budget, e.key);
@@ -200,6 +235,20 @@ Result<void> LedgerState::add(const Entry& entry, const AbortEntry& e) {
   --budget.open;
   ++budget.aborted;
   open_.erase(e.reservation);
+  return success();
+}
+
+Result<void> LedgerState::add(const Entry& entry, const ClockEntry& e) {
+  NF_TRY_VOID(check_name("the reason", e.reason));
+  if (entry.time >= last_time_) {
+    return invalid_argument(
+        fmt::format("entry {} sets the clock back, and its time is not before the last one", entry.sequence));
+  }
+  // Nobody can tell whether the time of a budget was over by the real time or by the wrong one.
+  for (Budget& budget : budgets_) {
+    if (budget.terms->until && *budget.terms->until <= last_time_ && !budget.closed) budget.closed = entry.sequence;
+  }
+  clock_was_set_ = true;
   return success();
 }
 

@@ -1,11 +1,12 @@
 // The state that a history leads to: the rules of the ledger, as a pure function of its entries.
 //
-// Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back, names exist, no
+// Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back (a time only by
+//                an entry that says so, and that reopens nothing), names exist, no
 //                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
 //                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
 //                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
-//                code. apply_new() also refuses names that nobody could read; apply() accepts them, because version
-//                0.1 wrote such names.
+//                code. apply_new() also keeps the rules that version 0.1 did not know, and which its ledgers may hence
+//                have broken: a part of a budget is open only while every budget above it is, and names can be read.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
@@ -42,6 +43,8 @@ class LedgerState {
     std::vector<std::string> children;
     std::string dataset = {};                 // the dataset that owns it, or empty
     std::optional<std::string> retired = {};  // why nothing more may be spent
+    // The entry that set the clock back after the budget's time was over: the budget stays closed.
+    std::optional<std::uint64_t> closed = {};
   };
   struct Dataset {
     struct Content {
@@ -67,10 +70,10 @@ class LedgerState {
     std::uint64_t settled = 0;  // the entry of the commit or abort
   };
 
-  // Replays an entry that is part of the history.
+  // Takes an entry of a history, whichever program wrote it.
   [[nodiscard]] Result<void> apply(const Entry& entry);
-  // Applies an entry that is about to be written: the names that it introduces must pass check_name(). A name that it
-  // refers to may be an old one.
+  // Takes an entry that is being written now, or rehearsed. The names that it introduces must pass check_name(); a name
+  // that it refers to may be an old one.
   [[nodiscard]] Result<void> apply_new(const Entry& entry);
 
   [[nodiscard]] bool is_empty() const { return next_ == 0; }
@@ -98,6 +101,9 @@ class LedgerState {
   // Checks that a budget allows spending at all: kBudgetExhausted, with the reason, if its dataset was retired, or the
   // dataset of a budget that it is part of.
   [[nodiscard]] Result<void> check_open(const Budget& budget) const;
+  // Checks that this budget is open at this time, and every budget that it is part of: kBudgetExhausted, with the name
+  // and the times of the one that is not.
+  [[nodiscard]] Result<void> check_times(const Budget& budget, TimeMs time) const;
   // Checks that a dataset may be added. `budget_is_new`: the budget will be made right before it.
   [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
 
@@ -121,11 +127,15 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const DatasetEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ContentEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const RetireEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ClockEntry& e);
+  // Checks the rules that only new entries need to keep.
+  [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
   [[nodiscard]] Result<Spend*> open_spend(std::uint64_t sequence);
 
   std::uint64_t next_ = 0;
   TimeMs last_time_ = 0;
+  bool clock_was_set_ = false;  // programs that do not know apply_new's rules cannot have written what follows
   std::uint64_t epoch_ = 0;
   GenesisEntry genesis_{};
   std::vector<Budget> budgets_;

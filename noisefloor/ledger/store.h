@@ -61,11 +61,16 @@ class LedgerTransaction {
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
   // The first sketch makes this a store of version 2, which programs that do not know datasets refuse to open.
   [[nodiscard]] virtual Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) = 0;
+  // Makes this a store of version 3, which programs that do not know entries of the kind `clock` refuse to open.
+  [[nodiscard]] virtual Result<void> allow_clock_entries() = 0;
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 
-// The version of a store's content. Version 1 has no sketches.
+// The version of a store's content. Version 1 has no table of sketches. Versions 1 and 2 have no entries of the kind
+// `clock`.
 inline constexpr std::uint64_t kStoreVersionWithSketches = 2;
+inline constexpr std::uint64_t kStoreVersionWithClock = 3;
+inline constexpr std::uint64_t kNewestStoreVersion = kStoreVersionWithClock;
 
 struct StoreOptions {
   bool create = false;  // refused if there is one already

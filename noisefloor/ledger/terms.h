@@ -27,6 +27,10 @@ struct PlanItem {
 // Milliseconds since 1970, UTC.
 using TimeMs = std::int64_t;
 
+// Writes "2026-03-01T12:00:00.000Z", for any time. Reads a date, or a date and a time in UTC.
+[[nodiscard]] std::string show_time(TimeMs time);
+[[nodiscard]] Result<TimeMs> parse_time(const std::string& text);
+
 struct BudgetTerms {
   std::string name;
   Epsilon epsilon;

@@ -143,6 +143,7 @@ class Verifier {
   void check_body(const Entry& /*entry*/, const AbortEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const AdoptEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const RetireEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const ClockEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& entry, const DatasetEntry& e, LedgerTransaction& transaction) {
     check_sketch(entry.sequence, e.sketch, transaction);
   }

@@ -90,6 +90,7 @@ void add_budget(Summary& summary, const LedgerState::Budget& b) {
     summary.line("open", fmt::format("{} to {}", t.from ? show_time(*t.from) : "always",
                                      t.until ? show_time(*t.until) : "always"));
   }
+  if (b.closed) summary.line("closed", fmt::format("for good, by entry {}, which set the clock back", *b.closed));
   summary.line("spent", bar(b.account.spent_share()));
   summary.line("left", b.account.left());
   summary.line("uses", fmt::format("{} ({} committed, {} open, {} aborted)", b.spends, b.committed, b.open, b.aborted));
@@ -98,6 +99,7 @@ void add_budget(Summary& summary, const LedgerState::Budget& b) {
 
 Json budget_json(const LedgerState::Budget& b) {
   Json json = terms_json(*b.terms);
+  if (b.closed) json["closed_by"] = *b.closed;
   json["spent_share"] = b.account.spent_share();
   json["left"] = b.account.left();
   json["uses"] = {{"reserved", b.spends}, {"committed", b.committed}, {"open", b.open}, {"aborted", b.aborted}};

@@ -83,7 +83,7 @@ Result<Summary> summary_of_retired(Ledger& ledger, const std::string& name) {
 }
 
 Result<Summary> summary_of_datasets(Ledger& ledger, const std::string& location) {
-  Summary summary(fmt::format("Datasets of {}", location));
+  Summary summary(fmt::format("Datasets of {}", without_password(location)));
   Json list = Json::array();
   NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
     for (const LedgerState::Dataset& dataset : state.datasets()) {

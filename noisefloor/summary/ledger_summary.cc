@@ -1,10 +1,12 @@
 #include "noisefloor/summary/ledger_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
@@ -33,6 +35,11 @@ Result<Json> budgets_json(Ledger& ledger, const std::optional<std::string>& only
     return success();
   }));
   return budgets;
+}
+
+// A further column of a line, if there is something in it.
+std::string named(std::string_view name, const std::string& text) {
+  return text.empty() ? "" : fmt::format("  {} {}", name, text);
 }
 
 Json findings_json(const VerifyReport& found) {
@@ -77,12 +84,12 @@ void add_ledger(Summary& summary, const UsedLedger& ledger) {
                     "(`budget witness`) apart from both.",
                     shown(ledger.location), shown(ledger.key_file)));
   }
-  summary.set("ledger", ledger.location);
+  summary.set("ledger", without_password(ledger.location));
   summary.set("new_ledger", ledger.is_new);
 }
 
 Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location) {
-  Summary summary(fmt::format("Ledger {}", location));
+  Summary summary(fmt::format("Ledger {}", without_password(location)));
   Json all = Json::array();
   NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
     for (const LedgerState::Budget& budget : state.budgets()) {
@@ -102,20 +109,37 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
   NF_TRY(const std::optional<std::string> only, asked_for(ledger, budget));
   Summary summary(budget.empty() ? "History" : fmt::format("History of {}", budget));
   Json records = Json::array();
+  NF_TRY(const std::vector<ClockChange> changes, clock_changes(ledger));
+  Json clock = Json::array();
+  const auto show_changes_before = [&](std::uint64_t sequence) {
+    for (; clock.size() < changes.size() && changes[clock.size()].sequence < sequence;) {
+      const ClockChange& c = changes[clock.size()];
+      summary.line(fmt::format("{:>6}  {}  {:<9}", c.sequence, show_time(c.time), "clock"),
+                   fmt::format("set back from {}: {}", show_time(c.before), c.reason));
+      clock.push_back({{"sequence", c.sequence},
+                       {"time", show_time(c.time)},
+                       {"before", show_time(c.before)},
+                       {"reason", c.reason}});
+    }
+  };
   NF_TRY_VOID(for_each_record(ledger, only, [&](const AuditRecord& r) {
+    show_changes_before(r.sequence);
     records.push_back(Json::parse(to_json(r, version)));
-    summary.line(fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
-                 fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  {}", r.use.budget, r.epsilon_spent,
-                             r.epsilon_left, r.use.note.purpose.empty() ? r.use.key : r.use.note.purpose));
+    summary.line(
+        fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
+        fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  key {}{}{}", r.use.budget, r.epsilon_spent, r.epsilon_left,
+                    r.use.key, named("purpose", r.use.note.purpose), named("pipeline", r.use.note.pipeline)));
   }));
+  show_changes_before(UINT64_MAX);
   if (records.empty()) summary.remark("Nothing was spent yet.");
   summary.set("records", records);
+  summary.set("clock", clock);
   return summary;
 }
 
 Summary summary_of(const VerifyReport& found, const VerifiedLedger& how) {
   const bool holds = found.findings.empty();
-  Summary summary(fmt::format("Ledger {}: {}", how.location, holds ? "VERIFIED" : "NOT TRUE"));
+  Summary summary(fmt::format("Ledger {}: {}", without_password(how.location), holds ? "VERIFIED" : "NOT TRUE"));
   add_lines(summary, found, how.seconds);
   summary.remark(conclusion(found, how));
   if (!holds) summary.fail_with(ErrorCode::kVerificationFailed);
@@ -145,7 +169,7 @@ Result<AuditDocument> audit_document(Ledger& ledger, const std::string& location
   NF_TRY(const Witness head, ledger.witness());
   const std::size_t count = records.size();
   const Json document{{"noisefloor_audit", 1},
-                      {"ledger", location},
+                      {"ledger", without_password(location)},
                       {"budgets", std::move(budgets)},
                       {"records", std::move(records)},
                       {"head", Json::parse(to_json(head))}};
@@ -176,8 +200,30 @@ Summary summary_of(const Witness& witness, const std::string& path) {
   return summary;
 }
 
+Result<Summary> summary_of_clock(Ledger& ledger, const std::string& location, TimeMs before) {
+  Summary summary(fmt::format("Ledger {} goes on from the present time", without_password(location)));
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    const std::uint64_t entry = state.next_sequence() - 1;
+    std::vector<std::string> closed;
+    for (const LedgerState::Budget& budget : state.budgets()) {
+      if (budget.closed == entry) closed.push_back(budget.terms->name);
+    }
+    summary.line("entry", fmt::format("{}", entry));
+    summary.line("time",
+                 fmt::format("{}; the entry before it says {}", show_time(state.last_time()), show_time(before)));
+    if (!closed.empty()) summary.line("stay closed", fmt::format("{}", fmt::join(closed, ", ")));
+    summary.set("sequence", entry);
+    summary.set("time", show_time(state.last_time()));
+    summary.set("before", show_time(before));
+    summary.set("stay_closed", Json(closed));
+    return success();
+  }));
+  summary.remark("The history shows this. Budgets whose time was over by the clock that was ahead stay closed.");
+  return summary;
+}
+
 Summary summary_of_adoption(const std::string& location, const Witness& head) {
-  Summary summary(fmt::format("Ledger {} goes on here", location));
+  Summary summary(fmt::format("Ledger {} goes on here", without_password(location)));
   summary.line("epoch", fmt::format("{}", head.head.epoch));
   summary.line("entry", fmt::format("{}", head.head.sequence));
   summary.remark("Every other copy must be retired: two copies that are both written to spend the same budget twice.");

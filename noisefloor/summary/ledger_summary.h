@@ -27,7 +27,8 @@ void add_ledger(Summary& summary, const UsedLedger& ledger);
 // All budgets, each with its share that is spent.
 [[nodiscard]] Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location);
 
-// All uses of a budget, or of all budgets if the name is empty. `version` is that of the program.
+// All uses of a budget, or of all budgets if the name is empty, and every time that the clock was set back. `version`
+// is that of the program.
 [[nodiscard]] Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, const std::string& version);
 
 // How a ledger was verified. `remedy` says in the words of the front end how to compare with a witness; it may be
@@ -59,6 +60,9 @@ struct AuditDocument {
 
 // A witness that was written to a file.
 [[nodiscard]] Summary summary_of(const Witness& witness, const std::string& path);
+
+// The clock of a ledger that was set back right now; `before` is the time of the last entry before that.
+[[nodiscard]] Result<Summary> summary_of_clock(Ledger& ledger, const std::string& location, TimeMs before);
 
 // A copy that is the ledger from now on; `head` is where it goes on.
 [[nodiscard]] Summary summary_of_adoption(const std::string& location, const Witness& head);

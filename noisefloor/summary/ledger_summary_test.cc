@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "noisefloor/base/hex.h"
+#include "noisefloor/summary/summary_json.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/summary_reading.h"
 #include "tests/support/temporary_folder.h"
@@ -66,13 +67,45 @@ TEST_F(LedgerSummaryTest, HistoryIsOfOneBudgetOrOfAll) {
   EXPECT_EQ(fields_of(empty)["records"], Json::array());
   spend("trial", 0.5);
   const Summary all = value_of(summary_of_history(*ledger_, "", "1.2.3"));
-  expect_says(all, "trial  epsilon so far 0.5, left 1.5  Mean age\n");
+  expect_says(all, "trial  epsilon so far 0.5, left 1.5  key age  purpose Mean age\n");
   expect_says(all, "     3  ");
   EXPECT_EQ(fields_of(all)["records"][0]["accounting"]["version"], "1.2.3");
+  ReserveRequest piped = request("trial", "height", pure(0.25));
+  piped.note.pipeline = "weekly";
+  EXPECT_TRUE(ledger_->reserve(piped).has_value());
+  const Summary more = value_of(summary_of_history(*ledger_, "trial", "1.2.3"));
+  expect_says(more, "left 1.25  key height  pipeline weekly\n");
+  EXPECT_EQ(fields_of(more)["records"][0]["key"], "age");
+  EXPECT_EQ(fields_of(more)["records"][0]["purpose"], "Mean age");
+  EXPECT_EQ(fields_of(more)["records"][1]["pipeline"], "weekly");
   const Summary other = value_of(summary_of_history(*ledger_, "other", "1.2.3"));
   expect_says(other, "History of other\n");
   EXPECT_EQ(fields_of(other)["records"].size(), 0U);
   expect_error(summary_of_history(*ledger_, "nobody", "1.2.3"), ErrorCode::kInvalidArgument, "'trial'");
+}
+
+TEST_F(LedgerSummaryTest, HistoryShowsThatTheClockWasSetBack) {
+  TimeMs now = 4'000'000'000'000;
+  LedgerOptions options;
+  options.clock = [&] { return now; };
+  ledger_ = value_of(Ledger::open(place_, SigningKey::from_seed({1}), options));
+  BudgetTerms march = testing::terms("march", 1, 0, Rule::kBasic);
+  march.until = now;
+  expect_good(ledger_->create_budget(march));
+  spend("trial", 0.5);
+  now -= 10'000'000;
+  const TimeMs before = value_of(ledger_->set_clock("the clock jumped"));
+  const Summary set = value_of(summary_of_clock(*ledger_, "a.ledger", before));
+  expect_says(set, "Ledger a.ledger goes on from the present time\n");
+  expect_says(set, "2096-10-02T04:20:00.000Z; the entry before it says 2096-10-02T07:06:40.000Z\n");
+  expect_says(set, "stay closed  march\n");
+  EXPECT_EQ(fields_of(set)["stay_closed"], Json::array({"march"}));
+  const Summary history = value_of(summary_of_history(*ledger_, "", "1.2.3"));
+  expect_says(history, "clock      set back from 2096-10-02T07:06:40.000Z: the clock jumped\n");
+  EXPECT_EQ(fields_of(history)["clock"][0]["reason"], "the clock jumped");
+  EXPECT_EQ(fields_of(history)["clock"][0]["sequence"], 6);
+  const LedgerState::Budget closed = value_of(ledger_->budget("march"));
+  EXPECT_EQ(budget_json(closed)["closed_by"], 6);
 }
 
 TEST_F(LedgerSummaryTest, AVerifiedLedgerSaysHowFarThatGoes) {
@@ -131,6 +164,21 @@ TEST_F(LedgerSummaryTest, TheAuditDocumentHoldsRecordsAndTheSignedHead) {
   EXPECT_EQ(fields_of(written), (Json{{"records", 1}, {"output", "audit.json"}}));
   EXPECT_EQ(Json::parse(value_of(audit_document(*ledger_, "a.ledger", "", "1.2.3")).text)["budgets"].size(), 2U);
   expect_error(audit_document(*ledger_, "a.ledger", "nobody", "1.2.3"), ErrorCode::kInvalidArgument, "'trial'");
+}
+
+TEST_F(LedgerSummaryTest, ShowsNoPassword) {
+  const std::string place = "postgresql://eve:s3cret@host/db?password=s3cret";
+  const Witness head = value_of(ledger_->witness());
+  Summary made("Made");
+  add_ledger(made, {place, "a.key", true});
+  for (const Summary& summary :
+       {value_of(summary_of_ledger(*ledger_, place)), summary_of(VerifyReport{}, VerifiedLedger{place, 0.25, false}),
+        summary_of(value_of(audit_document(*ledger_, place, "", "1.2.3"))), summary_of_adoption(place, head),
+        value_of(summary_of_clock(*ledger_, place, 0)), made}) {
+    EXPECT_FALSE(says(summary, "s3cret")) << summary.as_text();
+    EXPECT_EQ(summary.as_json().find("s3cret"), std::string::npos) << summary.as_json();
+  }
+  EXPECT_EQ(fields_of(made)["ledger"], "postgresql://eve@host/db");
 }
 
 TEST_F(LedgerSummaryTest, AWitnessAndAnAdoptionSayWhereTheHistoryEnds) {

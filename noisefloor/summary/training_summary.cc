@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "noisefloor/base/text.h"
 #include "noisefloor/report/html.h"
 #include "noisefloor/summary/quality_summary.h"
 #include "noisefloor/summary/summary_json.h"
@@ -101,8 +102,8 @@ void add_outlook(Summary& summary, const Outlook& outlook, const std::string& bu
   summary.set("left", outlook.left);
   summary.set("asked_before", outlook.asked_before);
   summary.set("fits", outlook.fits);
-  summary.line("budget",
-               fmt::format("{}{} {}", budget, outlook.budget_is_there ? " in" : ", which would be made in", place));
+  summary.line("budget", fmt::format("{}{} {}", budget, outlook.budget_is_there ? " in" : ", which would be made in",
+                                     without_password(place)));
   summary.line("left", outlook.left);
   if (outlook.asked_before) summary.line("charge", "none: this was asked for before");
   summary.line("fits", outlook.fits ? "yes" : "NO: " + outlook.refusal);

@@ -26,7 +26,7 @@ std::string payment_in_words(const Verdict& verdict, const VerifiedPath& where) 
     case Payment::kPaid:
       break;
   }
-  return fmt::format("{} has paid for it, from the budget {}{}", where.ledger,
+  return fmt::format("{} has paid for it, from the budget {}{}", without_password(where.ledger),
                      shown(verdict.certificate().spend->budget),
                      verdict.release.has_content ? ", and has the digest of this file" : "");
 }
