@@ -311,7 +311,7 @@ TEST_F(CliTrain, WeightsWithoutPrivacyAreNotLaunderedByAPrivateStep) {
   write("train.toml", plain);
   ASSERT_EQ(noisefloor_run(train("--quiet", "plain")).exit_code, 0);
   const auto launder = [&](const std::string& model) {
-    std::string text = toy_toml("steps = 1\nnoise_multiplier = 100\n");
+    std::string text = toy_toml("steps = 1\nnoise_multiplier = 100\ntarget_delta = 1e-6\n");
     text.replace(text.find("learning_rate = 2.0"), 19, "learning_rate = 1e-12");
     text.replace(text.find("kind = \"logistic\"\n"), 18, "kind = \"logistic\"\n" + model);
     write("train.toml", text);
@@ -323,7 +323,7 @@ TEST_F(CliTrain, WeightsWithoutPrivacyAreNotLaunderedByAPrivateStep) {
   expect_refused(train("--quiet", "out"), 2, "not declared public");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
   // From a model that was paid for, the cost of that model is part of the new certificate.
-  write("train.toml", toy_toml("steps = 40\ntarget_epsilon = 1.5\n"));
+  write("train.toml", toy_toml("steps = 40\ntarget_epsilon = 1.5\ntarget_delta = 5e-6\n"));
   ASSERT_EQ(noisefloor_run(train("--quiet", "first")).exit_code, 0);
   launder("start_from = \"first/model.safetensors\"\n");
   const Outcome second = noisefloor_run(train("--quiet --json --key second", "second"));
