@@ -74,9 +74,9 @@ std::string without_password(std::string_view text) {
       // Everything up to the last @ may belong to the password.
       if (colon < at) out.erase(colon, at - colon);
     } else if (hides && rest.find('@') != std::string::npos && colon < out.size()) {
-      out.replace(colon, std::string::npos, ":***");  // the query may be the end of a password with a ? in it
+      out = out.substr(0, colon) + ":***";  // the query may be the end of a password with a ? in it
     } else if (const std::size_t odd = not_a_port(out, begin); odd != std::string::npos) {
-      out.replace(odd, std::string::npos, "***");
+      out = out.substr(0, odd) + "***";
     }
   }
   // The value of a keyword goes to the end of the text, because quotes and spaces may be part of it.

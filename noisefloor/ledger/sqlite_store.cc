@@ -450,9 +450,8 @@ bool lacks_index(int code) { return (code & 0xff) == SQLITE_CANTOPEN || (code & 
 Result<Database> open_frozen(const std::string& path, const StoreOptions& options, const FileState& before) {
   if (before.has_log) {
     return io_error(fmt::format(
-        "the ledger {} has a log ({}-wal) that cannot be read without the right to write to the folder: a writer was "
-        "cut "
-        "short. Have its owner write to it once (this joins the two), or read it as a user who may write there",
+        "the ledger {} has a log ({}-wal) that cannot be read without the right to write to the folder: a writer "
+        "was cut short. Have its owner write to it once (this joins the two), or read it as a user who may write there",
         shown(path), shown(path)));
   }
   sqlite3* raw = nullptr;
