@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -29,7 +30,7 @@ class Ledger::Batch {
   [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
     const Entry entry{state().next_sequence(), time_, std::move(body)};
     NF_TRY_VOID(ledger_.state_.apply_new(entry));
-    sets_clock_ = sets_clock_ || std::holds_alternative<ClockEntry>(entry.body);
+    version_ = std::max(version_, store_version_of(entry.body));
     std::string text = to_json(entry);
     ledger_.hash_ = chain_hash(ledger_.hash_, text);
     staged_.push_back({entry.sequence, std::move(text), ledger_.hash_});
@@ -69,7 +70,7 @@ class Ledger::Batch {
 
   // Writes everything and makes it durable.
   [[nodiscard]] Result<Head> commit() {
-    if (sets_clock_) NF_TRY_VOID(transaction_.allow_clock_entries());
+    if (version_ > 1) NF_TRY_VOID(transaction_.raise_version(version_));
     for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
     for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
     for (const auto& [entry, sealed] : sketches_) NF_TRY_VOID(transaction_.keep_sketch(entry, sealed));
@@ -84,7 +85,7 @@ class Ledger::Batch {
   Ledger& ledger_;
   LedgerTransaction& transaction_;
   TimeMs time_;
-  bool sets_clock_ = false;
+  std::uint64_t version_ = 1;  // of a store that may hold the staged entries
   std::vector<StoredEntry> staged_;
   std::map<std::uint64_t, std::string> answers_;
   std::map<std::uint64_t, std::string> sketches_;

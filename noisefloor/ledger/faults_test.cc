@@ -1,5 +1,6 @@
 // Disks that are full, failing or read-only, files that are missing, foreign, cut or damaged, clocks that go back: the
 // ledger notices each of them and reserves nothing, and it works again once the fault is gone.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/fsuid.h>
@@ -341,7 +342,7 @@ TEST_F(FaultsTest, RefusesMissingAndForeignFiles) {
   expect_refused(ErrorCode::kVerificationFailed, "not a ledger");
   std::filesystem::remove(path());
   std::filesystem::rename(path() + ".away", path());
-  execute("PRAGMA user_version = 4");
+  execute(fmt::format("PRAGMA user_version = {}", kNewestStoreVersion + 1).c_str());
   expect_refused(ErrorCode::kVerificationFailed, "use a newer program");
   execute("PRAGMA user_version = 1");
   expect_good(spend(*value_of(open()), "again"));

@@ -269,10 +269,10 @@ TEST(MigrationTest, TheFirstClockEntryMakesAStoreOfVersion3) {
   EXPECT_EQ(version(), 3);
   expect_clean(path, {data("ledger_v1.witness.json")});
   std::string newer = content_of(path);
-  newer.at(63) = 4;
+  newer.at(63) = static_cast<char>(kNewestStoreVersion + 1);
   testing::overwrite(folder.path("newer.ledger"), newer);
   expect_error(Ledger::open_to_read(folder.path("newer.ledger"), {}), ErrorCode::kVerificationFailed,
-               "versions 1 to 3");
+               "versions 1 to 4");
 }
 
 TEST(MigrationTest, WritesEveryKindOfEntryAsVersion1Did) {

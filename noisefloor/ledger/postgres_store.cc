@@ -35,7 +35,6 @@ CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON nois
 // Created within the first transaction that needs it.
 constexpr const char* kPostgresSketchSchema = R"(
 CREATE TABLE noisefloor_ledger.sketches (entry bigint PRIMARY KEY, sketch bytea NOT NULL);
-UPDATE noisefloor_ledger.format SET version = 2;
 )";
 
 constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
@@ -256,17 +255,16 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override {
-    NF_TRY(const bool some, has_sketches());
-    if (!some) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
+    NF_TRY_VOID(raise_version(kStoreVersionWithSketches));
     return run("INSERT INTO noisefloor_ledger.sketches (entry, sketch) VALUES ($1, $2)",
                Parameters().add(entry).add(sketch));
   }
 
-  [[nodiscard]] Result<void> allow_clock_entries() override {
-    NF_TRY(const std::uint64_t version, store_.version());
-    if (version >= kStoreVersionWithClock) return success();
-    if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
-    return store_.execute("UPDATE noisefloor_ledger.format SET version = 3");
+  [[nodiscard]] Result<void> raise_version(std::uint64_t version) override {
+    NF_TRY(const std::uint64_t has, store_.version());
+    if (has >= version) return success();
+    if (has < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
+    return store_.execute(fmt::format("UPDATE noisefloor_ledger.format SET version = {}", version));
   }
 
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
@@ -389,8 +387,8 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
   NF_TRY(const std::uint64_t version, store->version());
   if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
-                    shown(store->place()), version));
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to {}: use a newer program",
+                    shown(store->place()), version, kNewestStoreVersion));
   }
   return std::unique_ptr<LedgerStore>(std::move(store));
 }

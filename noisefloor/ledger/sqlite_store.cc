@@ -30,7 +30,6 @@ PRAGMA user_version = 1;
 // Created within the first transaction that needs it.
 constexpr const char* kSqliteSketchSchema = R"(
 CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL) STRICT;
-PRAGMA user_version = 2;
 )";
 
 using Database = std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close_v2(db); })>;
@@ -175,7 +174,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<void> set_head(const Head& head) override;
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override;
   [[nodiscard]] Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) override;
-  [[nodiscard]] Result<void> allow_clock_entries() override;
+  [[nodiscard]] Result<void> raise_version(std::uint64_t version) override;
   [[nodiscard]] Result<void> commit() override;
 
  private:
@@ -410,19 +409,18 @@ Result<void> SqliteTransaction::keep_answer(std::uint64_t reservation, std::stri
 }
 
 Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_view sketch) {
-  NF_TRY(const bool some, has_sketches());
-  if (!some) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  NF_TRY_VOID(raise_version(kStoreVersionWithSketches));
   Query query = store_.query("INSERT INTO sketches (entry, sketch) VALUES (?, ?)");
   query.bind(entry);
   query.bind_blob(sketch);
   return query.run();
 }
 
-Result<void> SqliteTransaction::allow_clock_entries() {
-  NF_TRY(const std::uint64_t version, store_.pragma("PRAGMA user_version"));
-  if (version >= kStoreVersionWithClock) return success();
-  if (version < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
-  return store_.execute("PRAGMA user_version = 3");
+Result<void> SqliteTransaction::raise_version(std::uint64_t version) {
+  NF_TRY(const std::uint64_t has, store_.pragma("PRAGMA user_version"));
+  if (has >= version) return success();
+  if (has < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  return store_.execute(fmt::format("PRAGMA user_version = {}", version).c_str());
 }
 
 Result<void> SqliteTransaction::commit() {
@@ -504,8 +502,8 @@ Result<std::unique_ptr<LedgerStore>> open_sqlite(const std::string& path, const 
   if (application != 1313229873) return damaged(path, "it is not a ledger of noisefloor");
   if (version < 1 || version > kNewestStoreVersion) {
     return verification_failed(
-        fmt::format("the ledger {} has version {}, and this program reads versions 1 to 3: use a newer program",
-                    shown(path), version));
+        fmt::format("the ledger {} has version {}, and this program reads versions 1 to {}: use a newer program",
+                    shown(path), version, kNewestStoreVersion));
   }
   store->prepare();
   return std::unique_ptr<LedgerStore>(std::move(store));

@@ -11,4 +11,8 @@ Result<std::optional<StoredEntry>> LedgerTransaction::entry(std::uint64_t sequen
   return found;
 }
 
+std::uint64_t store_version_of(const EntryBody& body) {
+  return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
+}
+
 }  // namespace noisefloor

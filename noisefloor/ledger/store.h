@@ -59,18 +59,23 @@ class LedgerTransaction {
   [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
   [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
-  // The first sketch makes this a store of version 2, which programs that do not know datasets refuse to open.
+  // Raises the version to 2, that of the first stores with sketches.
   [[nodiscard]] virtual Result<void> keep_sketch(std::uint64_t entry, std::string_view sketch) = 0;
-  // Makes this a store of version 3, which programs that do not know entries of the kind `clock` refuse to open.
-  [[nodiscard]] virtual Result<void> allow_clock_entries() = 0;
+  // Makes room for what this version can hold. Programs that do not know it refuse to open the store from then on.
+  // Changes nothing if the store has this version or a newer one.
+  [[nodiscard]] virtual Result<void> raise_version(std::uint64_t version) = 0;
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 
 // The version of a store's content. Version 1 has no table of sketches. Versions 1 and 2 have no entries of the kind
-// `clock`.
+// `clock`, and versions 1 to 3 none by roles, of exposures, of blocks or of witnesses.
 inline constexpr std::uint64_t kStoreVersionWithSketches = 2;
 inline constexpr std::uint64_t kStoreVersionWithClock = 3;
-inline constexpr std::uint64_t kNewestStoreVersion = kStoreVersionWithClock;
+inline constexpr std::uint64_t kStoreVersionWithRoles = 4;
+inline constexpr std::uint64_t kNewestStoreVersion = kStoreVersionWithRoles;
+
+// The first version of a store that may hold entries with such a body.
+[[nodiscard]] std::uint64_t store_version_of(const EntryBody& body);
 
 struct StoreOptions {
   bool create = false;  // refused if there is one already
