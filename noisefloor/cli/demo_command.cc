@@ -7,12 +7,11 @@
 #include <filesystem>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "demo_training.h"
+#include "noisefloor/base/command_walk.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/printable.h"
-#include "noisefloor/base/process.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/summary/page_summary.h"
 
@@ -20,60 +19,10 @@ namespace noisefloor::cli {
 namespace {
 
 constexpr const char* kUsualData = "/usr/share/datasets/fashion-mnist";
-constexpr std::size_t kMaxOutput = std::size_t{16} << 20;
 
 struct DemoOptions {
   std::string output;
   std::string data = kUsualData;
-};
-
-// The commands of one demonstration: each is shown as a person would type it, then run by this program in the folder.
-class Walk {
- public:
-  Walk(std::string program, std::filesystem::path folder, bool json)
-      : program_(std::move(program)), folder_(std::move(folder)), json_(json) {}
-
-  // What is to come, in a sentence.
-  void say(const std::string& text) { fmt::print(stderr, "\n{}. {}\n", ++steps_, text); }
-
-  // Runs it to the exit code that is due.
-  Result<void> run(const std::vector<std::string>& arguments, int due = 0) { return run(arguments, due, false); }
-  // Runs it, and shows the first line of what it prints.
-  Result<void> glance_at(const std::vector<std::string>& arguments) { return run(arguments, 0, true); }
-
-  [[nodiscard]] const std::vector<RanCommand>& ran() const { return ran_; }
-
- private:
-  Result<void> run(std::vector<std::string> arguments, int due, bool first_line) {
-    std::string line = "noisefloor";
-    for (const std::string& argument : arguments) line += " " + argument;
-    fmt::print(stderr, "$ {}{}\n", line, first_line ? " | head -1" : "");
-    arguments.insert(arguments.begin(), program_);
-    if (json_) arguments.emplace_back("--json");
-    const std::string out = (folder_ / "output.txt").string();
-    NF_TRY(const int process, start_process({program_, std::move(arguments), folder_.string(), out, {}}));
-    NF_TRY(const int exit_code, wait_for_process(process));
-    NF_TRY(const std::string text, read_file(out, kMaxOutput));
-    std::error_code ignored;
-    std::filesystem::remove(out, ignored);
-    if (!json_) {
-      const std::size_t end = first_line ? text.find('\n') : std::string::npos;
-      fmt::print(stderr, "{}{}", text.substr(0, end), end == std::string::npos ? "" : "\n");
-    }
-    if (exit_code != due) {
-      return internal_error(
-          fmt::format("`{}` ended with exit code {}, not with {}: the demonstration ends here", line, exit_code, due));
-    }
-    ran_.push_back({line, exit_code, {}});
-    if (json_ && due == 0) ran_.back().result = text;
-    return success();
-  }
-
-  std::string program_;
-  std::filesystem::path folder_;
-  bool json_;
-  int steps_ = 0;
-  std::vector<RanCommand> ran_;
 };
 
 // A new folder.
@@ -121,7 +70,8 @@ Result<Summary> run_demo(const DemoOptions& o, bool json) {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) return internal_error("the program does not find itself");
-  Walk walk(program.string(), folder, json);
+  const auto show = [](const std::string& text) { fmt::print(stderr, "{}", text); };
+  CommandWalk walk({program.string(), "noisefloor", folder, json ? "--json" : ""}, show);
 
   fmt::print(stderr, "Private training from a plan to a report: Fashion-MNIST at epsilon 3, in {}\n",
              printable(folder.string()));

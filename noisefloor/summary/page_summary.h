@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 
+#include "noisefloor/base/command_walk.h"
 #include "noisefloor/report/html_report.h"
 #include "noisefloor/summary/summary.h"
 
@@ -19,12 +19,6 @@ namespace noisefloor {
 // Adds the report that was written beside a job's files. Nothing if the path is empty.
 void add_report_page(Summary& summary, const std::string& path);
 
-// A command that was run, and the JSON object that it printed, if it did.
-struct RanCommand {
-  std::string command;
-  int exit_code = 0;
-  std::optional<std::string> result = {};
-};
 // Adds the commands as the field "steps".
 void add_steps(Summary& summary, std::span<const RanCommand> commands);
 
