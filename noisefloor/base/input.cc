@@ -39,7 +39,7 @@ Result<File> open(const std::string& path) {
   return file;
 }
 
-// Splits the file into lines and gives each, trimmed, with its number.
+// Splits the file into lines. Of a line that is too long to be a number, it gives the beginning, which is none either.
 class Lines {
  public:
   explicit Lines(std::FILE* file) : file_(file) {}
@@ -49,8 +49,8 @@ class Lines {
     line.clear();
     for (int c = std::getc(file_); c != EOF; c = std::getc(file_)) {
       if (c == '\n') return true;
-      if (line.size() == kMaxLineBytes) return input_data_error("too long");
-      line.push_back(static_cast<char>(c));
+      // One byte more than fits, which is not a digit.
+      if (line.size() <= kMaxLineBytes) line.push_back(line.size() == kMaxLineBytes ? '?' : static_cast<char>(c));
     }
     if (std::ferror(file_) != 0) return io_error(std::strerror(errno));
     return !line.empty();
@@ -62,40 +62,25 @@ class Lines {
 
 }  // namespace
 
-Result<void> for_each_number(const std::string& path, const std::function<Result<void>(double)>& take) {
+Result<void> for_each_number(const std::string& path, std::optional<double> for_none,
+                             const std::function<Result<void>(double)>& take) {
   NF_TRY(const File file, open(path));
   const std::string name = path == "-" ? "standard input" : path;
   Lines lines(file.get());
   std::string line;
-  std::size_t number = 0;
-  std::size_t first_empty = 0;
   for (;;) {
-    ++number;
-    Result<bool> more = lines.next(line);
-    if (!more.has_value() && more.error().code == ErrorCode::kIo) {
-      return io_error(fmt::format("reading {} failed: {}", name, more.error().message));
-    }
-    if (more.has_value() && !more.value()) return success();
-    const std::string_view text = more.has_value() ? trimmed(line) : std::string_view("?");
-    if (text.empty()) {
-      if (first_empty == 0) first_empty = number;
-      continue;
-    }
-    const std::optional<double> value = parse_finite(text);
-    if (!value || first_empty != 0) {
-      return input_data_error(fmt::format("line {} of {} is not a number; one finite number a line is expected",
-                                          first_empty != 0 ? first_empty : number, name));
-    }
-    NF_TRY_VOID(take(*value));
+    const Result<bool> more = lines.next(line);
+    if (!more.has_value()) return io_error(fmt::format("reading {} failed: {}", name, more.error().message));
+    if (!more.value()) return success();
+    const std::optional<double> parsed = parse_finite(trimmed(line));
+    const std::optional<double> value = parsed ? parsed : for_none;
+    if (value) NF_TRY_VOID(take(*value));
   }
 }
 
-Result<std::vector<double>> read_numbers(const std::string& path) {
+Result<std::vector<double>> read_numbers(const std::string& path, std::optional<double> for_none) {
   std::vector<double> numbers;
-  NF_TRY_VOID(for_each_number(path, [&](double value) -> Result<void> {
-    if (numbers.size() == kMaxRowsInMemory) {
-      return input_data_error(fmt::format("more than {} numbers do not fit in memory", kMaxRowsInMemory));
-    }
+  NF_TRY_VOID(for_each_number(path, for_none, [&](double value) -> Result<void> {
     numbers.push_back(value);
     return success();
   }));

@@ -1,10 +1,11 @@
 // Reading from a file or from standard input: private numbers, one a line, and documents.
 //
-// Errors name the line and never its content, which is private. Reading stops at the first line that is not a number,
-// so that endless garbage costs nothing.
+// Guarantee:     what a line holds is private, and never an error: a line that is not one finite number is what the
+//                caller states for such lines, by a public rule. Errors are about the file as a whole.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,16 @@ namespace noisefloor {
 
 inline constexpr std::size_t kMaxLineBytes = 4096;
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 20;
-inline constexpr std::size_t kMaxRowsInMemory = 200'000'000;
 
-// Calls `take` for each number. "-" is standard input. Empty lines at the end are passed over.
-[[nodiscard]] Result<void> for_each_number(const std::string& path, const std::function<Result<void>(double)>& take);
+// Calls `take` for each line's number; `for_none` stands for a line that is not one finite number, and without it such
+// a line is not there. An empty line is a line, also at the end. "-" is standard input.
+[[nodiscard]] Result<void> for_each_number(const std::string& path, std::optional<double> for_none,
+                                           const std::function<Result<void>(double)>& take);
 
 // The whole text of a small file (up to 64 MiB), for documents. "-" is standard input.
 [[nodiscard]] Result<std::string> read_text(const std::string& path);
 
-// All numbers, at most kMaxRowsInMemory.
-[[nodiscard]] Result<std::vector<double>> read_numbers(const std::string& path);
+// All numbers.
+[[nodiscard]] Result<std::vector<double>> read_numbers(const std::string& path, std::optional<double> for_none);
 
 }  // namespace noisefloor

@@ -34,6 +34,11 @@ Result<Summary> run_add(const DatasetOptions& o) {
   return summary_of_added(*opened.ledger, std::get<DatasetGrant>(outcome), {location_of(o), key_file, opened.is_new});
 }
 
+Result<Summary> run_inspect(const DatasetOptions& o) {
+  NF_TRY(const DescribedRows rows, described_rows(o.file));
+  return summary_of_inspected(rows);
+}
+
 Result<Summary> run_list(const DatasetOptions& o) {
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
   return summary_of_datasets(*ledger, location_of(o));
@@ -52,11 +57,14 @@ Result<Summary> run_retire(const DatasetOptions& o) {
 
 // --- Options ---------------------------------------------------------------------------------------------------------
 
+void declare_file(CLI::App& command, DatasetOptions& o) {
+  OptionGroup(command).required("file", o.file, "A dataset's description, or a training file", "FILE");
+}
+
 void declare_add(CLI::App& command, DatasetOptions& o) {
-  const OptionGroup options(command);
-  options.required("file", o.file, "A dataset's description, or a training file", "FILE");
-  options.optional("--same-as", o.same_as,
-                   "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
+  declare_file(command, o);
+  OptionGroup(command).optional("--same-as", o.same_as,
+                                "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
   o.add_to(command, true, true);
 }
 
@@ -81,6 +89,8 @@ void add_dataset_command(CLI::App& app, Action& action) {
       add_command_group(app, "dataset", "Datasets that the ledger knows, each with one budget for all uses");
   add_command<DatasetOptions>(dataset, action, "add", "Add a dataset and its budget, once for all of its uses",
                               "patients.toml", declare_add, run_add);
+  add_command<DatasetOptions>(dataset, action, "inspect", "For the custodian of the rows alone: which do not fit",
+                              "patients.toml", declare_file, run_inspect);
   add_command<DatasetOptions>(dataset, action, "list", "All datasets, and what pays for them", "--json", declare_list,
                               run_list);
   add_command<DatasetOptions>(dataset, action, "show", "One dataset, and what is left of its budget", "patients",

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "noisefloor/base/input.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/described.h"
 #include "noisefloor/statistics/choice_questions.h"
@@ -168,22 +167,10 @@ Result<Summary> answer_from_dataset(const DataOptions& o, ColumnStatistic statis
   return summary;
 }
 
-Result<Question> ask_sum(const DataOptions& o) {
-  NF_TRY(const BoundedQuery query, o.get_query());
-  return sum_question([&](const auto& take) { return for_each_number(o.input, take); }, query);
-}
-
-Result<Question> ask_mean(const DataOptions& o) {
-  NF_TRY(const BoundedQuery query, o.get_query());
-  NF_TRY(std::vector<double> numbers, read_numbers(o.input));
-  return mean_question(std::move(numbers), query);
-}
-
-Result<Question> ask_quantile(const DataOptions& o) {
+Result<Question> ask_file(const DataOptions& o, ColumnStatistic statistic) {
   NF_TRY(const BoundedQuery query, o.get_query());
   NF_TRY(const double level, parse_number("--level", o.level));
-  NF_TRY(std::vector<double> numbers, read_numbers(o.input));
-  return quantile_question(std::move(numbers), level, query);
+  return file_question(o.input, statistic, level, query);
 }
 
 Result<void> expect_input_with_bounds(const DataOptions& o) {
@@ -351,16 +338,15 @@ struct Adder {
 
   // The same for numbers that come from a file, or from a dataset whose budget pays.
   void add_data(const char* name, const char* description, Wants wants, const char* example,
-                void (*declare)(CLI::App&, DataOptions&), Result<Question> (*ask)(const DataOptions&),
-                ColumnStatistic statistic) {
+                void (*declare)(CLI::App&, DataOptions&), ColumnStatistic statistic) {
     const auto declare_all = [&](CLI::App& command, DataOptions& o) {
       declare(command, o);
       o.privacy.add_to(command, wants, Neighbouring::kAny);
     };
-    const auto run = [ask, statistic](const DataOptions& o) -> Result<Summary> {
+    const auto run = [statistic](const DataOptions& o) -> Result<Summary> {
       if (!o.dataset.empty()) return answer_from_dataset(o, statistic);
       NF_TRY_VOID(expect_input_with_bounds(o));
-      NF_TRY(const Question question, ask(o));
+      NF_TRY(const Question question, ask_file(o, statistic));
       return o.privacy.answer(question);
     };
     add_command<DataOptions>(parent, action, name, description, example, declare_all, run);
@@ -381,12 +367,12 @@ void add_mechanism_command(CLI::App& app, Action& action) {
          declare_number, ask_geometric);
 
   to.add_data("sum", "Sum of bounded numbers from a dataset or a file", Wants::kEpsilonOptionalDelta,
-              "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data, ask_sum, ColumnStatistic::kSum);
+              "--input ages.txt --lower 0 --upper 100 --epsilon 1", declare_data, ColumnStatistic::kSum);
   to.add_data("mean", "Mean of bounded numbers from a dataset or a file", Wants::kEpsilonOptionalDelta,
-              "--dataset patients.toml --column age --epsilon 0.1 --key mean-age", declare_data, ask_mean,
+              "--dataset patients.toml --column age --epsilon 0.1 --key mean-age", declare_data,
               ColumnStatistic::kMean);
   to.add_data("quantile", "Median or other quantile of bounded numbers from a dataset or a file", Wants::kEpsilon,
-              "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile, ask_quantile,
+              "--input ages.txt --lower 0 --upper 100 --level 0.5 --epsilon 1", declare_quantile,
               ColumnStatistic::kQuantile);
 
   for (SelectionRule rule : {SelectionRule::kExponential, SelectionRule::kPermuteAndFlip, SelectionRule::kNoisyMax}) {

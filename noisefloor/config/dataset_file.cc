@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -20,6 +19,7 @@ using internal::SectionReader;
 using internal::selector;
 
 constexpr std::size_t kMaxRowsPerPerson = 1'000'000;
+constexpr std::size_t kMaxStated = std::size_t{1} << 53;
 
 DatasetUnit read_unit(const toml::table& table, const DataSection& data, Findings& findings) {
   SectionReader reader(table, "[unit]", findings);
@@ -57,7 +57,9 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   Located<bool> is_public;
   Located<std::size_t> rows;
   reader.flag("public", is_public);
-  reader.size("rows", 1, std::numeric_limits<std::int64_t>::max(), rows);
+  Located<std::size_t> people;
+  reader.size("rows", 1, kMaxStated, rows);
+  reader.size("people", 1, kMaxStated, people);
   const toml::table* data_table = reader.section("data");
   const toml::table* unit_table = reader.section("unit");
   const toml::table* budget_table = reader.section("budget");
@@ -80,12 +82,17 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   if (budget_table != nullptr && !open_to_all) {
     budget = internal::read_budget_section(*budget_table, BudgetOf::kDataset, findings);
   }
+  if (people.stated() && unit.unit == PrivacyUnit::kRow && !has_errors(findings.list())) {
+    findings.error("key_not_used", people.place, "people is for data of persons, and the unit is a row",
+                   R"(remove people, or set of = "person" in [unit])");
+  }
   if (has_errors(findings.list())) return std::nullopt;
   DatasetDescription description{.name = *name,
                                  .format = std::move(data.data.format),
                                  .files = std::move(data.data.train),
                                  .unit = std::move(unit)};
   if (rows.has()) description.rows = *rows;
+  if (people.has()) description.people = *people;
   if (!open_to_all) description.budget = budget_of(budget, *name);
   return description;
 }

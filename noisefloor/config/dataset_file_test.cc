@@ -80,6 +80,25 @@ TEST(DatasetFile, RefusesABudgetForPublicData) {
   EXPECT_NE(finding.remedy.find("public data cost nothing"), std::string::npos) << finding.remedy;
 }
 
+TEST(DatasetFile, HoldsTheNumberOfPeople) {
+  std::string text = kPatients;
+  const Digest before = digest_of(*read_dataset(text).description);
+  text.replace(text.find("rows = 20000"), 12, "rows = 20000\npeople = 2000");
+  const DatasetText read = read_dataset(text);
+  ASSERT_TRUE(read.description.has_value()) << all_messages(read.findings);
+  EXPECT_EQ(read.description->people, 2000U);
+  EXPECT_NE(digest_of(*read.description), before);
+  const std::string unit = "[unit]\nof = \"person\"\ncolumn = \"patient\"\nrows_per_person = 10\n";
+  text.erase(text.find(unit), unit.size());
+  EXPECT_EQ(finding_in(text).code, "key_not_used");
+  // They stand at the top, and not in [data].
+  for (const char* key : {"rows", "people"}) {
+    std::string inside = kPatients;
+    inside.replace(inside.find("format ="), 0, std::string(key) + " = 5\n");
+    EXPECT_NE(finding_in(inside).remedy.find("at the top of its description"), std::string::npos) << key;
+  }
+}
+
 TEST(DatasetFile, FindsWhatIsMissingOrMisspelt) {
   EXPECT_EQ(finding_in(without(kPatients, "name = \"patients\"")).code, "key_missing");
   EXPECT_EQ(finding_in(without(kPatients, "epsilon = 3")).code, "epsilon_missing");

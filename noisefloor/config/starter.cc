@@ -102,7 +102,13 @@ std::string starter_description(const StarterNames& names, const CsvOutline& out
                 "that nobody needs.\n",
                 names.dataset, blank());
   out += fmt::format("name = {}\n", toml_text(names.dataset));
-  if (known) out += "public = true  # its uses cost nothing\n";
+  if (known) {
+    out += "public = true  # its uses cost nothing\n";
+  } else {
+    out += fmt::format(
+        "rows = {}  # a number of rows that you are ready to publish: about so many; for persons: people = …\n",
+        blank());
+  }
   out += fmt::format("\n[data]\nformat = \"csv\"\nfile = {}\n", toml_text(names.table));
   if (outline.format.separator != ',') {
     out += fmt::format("separator = {}\n", toml_text(std::string(1, outline.format.separator)));

@@ -33,7 +33,7 @@ std::size_t count(const std::string& text, std::string_view part) {
 TEST(Starter, HasABlankForEachBoundAndEachListOfValues) {
   const std::string text = starter_description(kNames, kVisits, {});
   EXPECT_TRUE(holds(text, "separator = \";\"")) << text;
-  EXPECT_EQ(count(text, "= \"FILL IN\""), 5U) << text;    // bounds of two columns, and the label
+  EXPECT_EQ(count(text, "= \"FILL IN\""), 6U) << text;    // bounds of two columns, the label, and the number of rows
   EXPECT_EQ(count(text, "= [\"FILL IN\"]"), 2U) << text;  // values of one, and the classes
   EXPECT_FALSE(holds(text, "\"nothing\"")) << "an empty column is left out";
   EXPECT_TRUE(holds(text, R"(name = "bad \"name\"\u000A")")) << text;
@@ -91,6 +91,7 @@ TEST(Starter, IsCompleteOnceTheBlanksAreFilledIn) {
     ASSERT_NE(at, std::string::npos) << blank;
     description.replace(at, blank.size(), with);
   };
+  fill("rows = \"FILL IN\"", "rows = 20000");
   fill("label = \"FILL IN\"", "label = \"ill\"");
   fill("classes = [\"FILL IN\"]", "classes = [\"no\", \"yes\"]");
   fill("lower = \"FILL IN\"", "lower = 0");

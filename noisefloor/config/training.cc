@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -112,6 +113,23 @@ class DescentReader {
     }
   }
 
+  // Checks that the number of rows is stated once.
+  void expect_one_count(const TrainingData& data) {
+    if (!rows_by_rate_) return;
+    const bool person = data.people.has_value();
+    if (person || data.rows) {
+      reader_.error(
+          "conflicting_keys", sample_rate_place_,
+          fmt::format("sample_rate stands for {} {} to learn from, and the data state {} = {}", rows_by_rate_->value(),
+                      person ? "people" : "rows", person ? "people" : "rows", person ? *data.people : *data.rows),
+          "keep one of them: each follows from the other and batch_size");
+    }
+    if (sampler_.value == SamplerKind::kFixedSize) {
+      reader_.error("conflicting_keys", sample_rate_place_, "sample_rate is for sampler = \"poisson\"",
+                    "remove it: batches of a fixed size follow from the number of rows");
+    }
+  }
+
   // The norms that a plan tries by default: half of clip_norm, clip_norm, and twice clip_norm.
   [[nodiscard]] std::vector<ClipNorm> usual_clip_norms() const {
     std::vector<ClipNorm> norms;
@@ -141,6 +159,7 @@ class DescentReader {
     return {.sampler = sampler_.value.value_or(SamplerKind::kPoisson),
             .batch_size = *batch_size_,
             .batch_line = batch_size_.place.line,
+            .rows_by_rate = rows_by_rate_,
             .steps = steps_.value,
             .epochs = epochs_.value.value_or(0),
             .clip = clip(),
@@ -203,6 +222,7 @@ class DescentReader {
   void read_batches() {
     reader_.quantity("batch_size", batch_size_);
     reader_.require("batch_size", batch_size_, "add batch_size = …, the (expected) number of examples in a step");
+    read_sample_rate();
     reader_.quantity("steps", steps_);
     reader_.number("epochs", epochs_, kAboveZero);
     reader_.exclude("epochs", epochs_, "steps", steps_, "keep one of them: each follows from the other");
@@ -220,6 +240,32 @@ class DescentReader {
     if (sampler_.value == SamplerKind::kFixedSize && budget_.neighbours() == Adjacency::kAddRemove) {
       reader_.error("fixed_size_add_remove", sampler_.place, internal::kFixedSizeAddRemove, internal::kNotFixedSize);
     }
+  }
+
+  // The rate stands for a number of rows, which is as public as the rate.
+  void read_sample_rate() {
+    Located<double> rate;
+    reader_.number("sample_rate", rate, kAboveZero);
+    if (!rate.has()) return;
+    if (*rate > 1) {
+      reader_.error("out_of_range", rate.place, fmt::format("sample_rate is {:g}, and is a probability", *rate),
+                    "give a number above 0 and at most 1");
+      return;
+    }
+    if (!batch_size_.has()) return;
+    const double batch = static_cast<double>(batch_size_.value->value());
+    const double nearest = std::round(batch / *rate);
+    // Rounded so that the true rate is at most what is stated.
+    const double rows = std::fabs(nearest * *rate - batch) <= 1e-9 * batch ? nearest : std::ceil(batch / *rate);
+    if (rows <= 0x1p53) {
+      const auto made = Rows::make(static_cast<std::uint64_t>(rows));
+      if (made.has_value()) rows_by_rate_ = made.value();
+    }
+    if (!rows_by_rate_) {
+      reader_.error("out_of_range", rate.place, fmt::format("sample_rate = {:g} is too small", *rate),
+                    "give a larger rate, or a smaller batch_size");
+    }
+    sample_rate_place_ = rate.place;
   }
 
   void read_clipping() {
@@ -328,6 +374,8 @@ class DescentReader {
   Located<NoiseMultiplier> noise_multiplier_;
   Located<NoiseKind> noise_;
   Located<Rows> batch_size_;
+  std::optional<Rows> rows_by_rate_;
+  Place sample_rate_place_ = {};
   Located<Steps> steps_;
   Located<double> epochs_;
   Located<SamplerKind> sampler_;
@@ -382,6 +430,7 @@ std::optional<Training> read_document(const toml::table& document, const ReadNam
   DescentReader descent(*training_table, budget, findings);
   descent.read();
   descent.expect_fit(model);
+  descent.expect_one_count(data.data);
   std::optional<TrainingGoal> goal;
   if (plan_table != nullptr) goal = internal::read_plan_section(*plan_table, data.kind, findings);
   if (has_errors(findings.list())) return std::nullopt;
@@ -424,7 +473,9 @@ DatasetDescription description_of(const Training& training) {
           .format = training.data.format,
           .files = training.data.train,
           .unit = std::move(unit),
-          .budget = DatasetBudget{privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency}};
+          .rows = training.data.rows,
+          .budget = DatasetBudget{privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency},
+          .people = training.data.people};
 }
 
 bool is_training(std::string_view text) {

@@ -32,6 +32,9 @@ struct TrainingData {
   double test_fraction = 0;        // part of the training file, if there is no test file
   double validation_fraction = 0;  // declared public
   std::uint64_t split_seed = 0;
+  // How many rows and people the data have, as numbers that are taken as public, before parts are kept for tests.
+  std::optional<std::uint64_t> rows = {};
+  std::optional<std::uint64_t> people = {};
   std::optional<DatasetDescription> dataset = {};  // named by the file instead of describing its data; paths as above
 };
 
@@ -64,8 +67,9 @@ inline constexpr std::size_t kUsualMemoryMb = 1024;
 struct TrainingDescent {
   SamplerKind sampler = SamplerKind::kPoisson;  // or fixed-size, under replace-one
   Rows batch_size;
-  std::uint32_t batch_line = 0;  // the line of batch_size
-  std::optional<Steps> steps;    // or
+  std::uint32_t batch_line = 0;           // the line of batch_size
+  std::optional<Rows> rows_by_rate = {};  // batch_size / sample_rate, if the file states a rate: the rows to learn from
+  std::optional<Steps> steps;             // or
   double epochs = 0;
   // GroupClip holds one norm here, which applies to every layer, unless one was given for each layer with parameters.
   // Empty: no clipping, in a training that is not private.

@@ -28,6 +28,7 @@ constexpr Names<Unlisted, 2> kUnlisted{{{"zeros", Unlisted::kZeros}, {"other", U
 
 constexpr Names<PrivacyUnit, 2> kUnits{{{"row", PrivacyUnit::kRow}, {"person", PrivacyUnit::kPerson}}};
 constexpr std::size_t kMaxRowsPerPerson = std::size_t{1} << 32;
+constexpr std::size_t kMaxStated = std::size_t{1} << 53;
 
 constexpr const char* kPublicBounds = "known without looking at the data";
 
@@ -132,6 +133,9 @@ class DataReader {
     for (const char* key : {"test", "test_labels", "test_fraction", "validation_fraction", "split_seed"}) {
       reader_.elsewhere(key, "data for tests are stated in [data] of a training file");
     }
+    for (const char* key : {"rows", "people"}) {
+      reader_.elsewhere(key, "what is public about a dataset stands at the top of its description, above [data]");
+    }
     reader_.finish();
     return std::move(section_);
   }
@@ -146,6 +150,7 @@ class DataReader {
     section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
     section_.data.test = read_files("test", "test_labels", false);
     read_split();
+    read_counts_ = true;
     read_format();
     reader_.finish();
     return std::move(section_);
@@ -158,10 +163,10 @@ class DataReader {
   DataSection read_named(const Located<std::string>& path, const ReadNamedFile& named) {
     section_.dataset_place = path.place;
     for (const char* key :
-         {"format",  "train",     "train_labels", "label",        "target",       "group",
-          "classes", "column",    "separator",    "target_lower", "target_upper", "trim",
-          "missing", "dimension", "lower",        "upper",        "scaling",      "normalise",
-          "length",  "alphabet",  "replacement",  "unit",         "person",       "rows_per_person"}) {
+         {"format", "train",     "train_labels",    "label",        "target", "group",    "classes",
+          "column", "separator", "target_lower",    "target_upper", "trim",   "missing",  "dimension",
+          "lower",  "upper",     "scaling",         "normalise",    "length", "alphabet", "replacement",
+          "unit",   "person",    "rows_per_person", "rows",         "people"}) {
       reader_.elsewhere(key, "the description that dataset names states it: remove it here");
     }
     if (path.has()) read_description(*path, path.place, named);
@@ -222,6 +227,8 @@ class DataReader {
       csv->schema.person = PersonColumn{description.unit.person, description.unit.rows_per_person};
       section_.unit = PrivacyUnit::kPerson;
     }
+    section_.data.rows = description.rows;
+    section_.data.people = description.people;
     section_.data.train = description.files;
     section_.data.dataset = std::move(description);
   }
@@ -301,15 +308,27 @@ class DataReader {
     }
   }
 
+  // Reads how many there are, as far as that is public. A dataset's description states it at its top.
+  void read_count(const char* key, std::optional<std::uint64_t>& count) {
+    Located<std::size_t> stated;
+    reader_.size(key, 1, kMaxStated, stated);
+    if (stated.has()) count = *stated;
+  }
+
   // Reads whose data are protected.
   void read_unit() {
+    if (read_counts_) read_count("rows", section_.data.rows);
     if (!takes("unit", {DataKind::kCsv})) {
       for (const char* key : {"person", "rows_per_person"}) (void)takes(key, {DataKind::kCsv});
+      if (read_counts_) (void)takes("people", {DataKind::kCsv});
       return;
     }
     reader_.choice("unit", kUnits, unit_);
     const auto unit = selector("unit", kUnits, unit_, std::optional(PrivacyUnit::kRow));
     if (reader_.takes("person", unit, {PrivacyUnit::kPerson})) reader_.text("person", person_);
+    if (read_counts_ && reader_.takes("people", unit, {PrivacyUnit::kPerson})) {
+      read_count("people", section_.data.people);
+    }
     if (reader_.takes("rows_per_person", unit, {PrivacyUnit::kPerson})) {
       reader_.size("rows_per_person", 1, kMaxRowsPerPerson, rows_per_person_);
     }
@@ -473,6 +492,7 @@ class DataReader {
   SectionReader reader_;
   Findings& findings_;
   DataSection section_;
+  bool read_counts_ = false;
   Located<DataKind> format_;
   Located<std::string> test_;
   Located<std::size_t> class_count_;

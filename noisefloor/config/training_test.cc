@@ -645,6 +645,36 @@ TEST(TrainingErrors, CoverTheUnit) {
   expect_error(training("classes = 10", "classes = 10\nunit = \"person\""), "key_not_used", "unit", "unit", "");
 }
 
+TEST(Training, HoldsTheNumbersThatAreTakenAsPublic) {
+  const Training plain = good(kFashion);
+  EXPECT_FALSE(plain.data.rows.has_value());
+  EXPECT_FALSE(plain.descent.rows_by_rate.has_value());
+  const Training rows = good(training("classes = 10", "classes = 10\nrows = 60_000"));
+  EXPECT_EQ(rows.data.rows, 60'000U);
+  EXPECT_EQ(description_of(rows).rows, 60'000U);
+  const Training people = good(by_person(kByPerson + std::string("people = 900\n")));
+  EXPECT_EQ(people.data.people, 900U);
+  EXPECT_EQ(description_of(people).people, 900U);
+  // A rate stands for a number, which is rounded so that the true rate is at most the stated one.
+  EXPECT_EQ(good(and_training("sample_rate = 0.01")).descent.rows_by_rate, Rows::of(204'800));
+  EXPECT_EQ(good(and_training("sample_rate = 0.3")).descent.rows_by_rate, Rows::of(6827));
+  EXPECT_EQ(good(and_training("sample_rate = 1")).descent.rows_by_rate, Rows::of(2048));
+}
+
+TEST(TrainingErrors, CoverTheNumbersThatAreTakenAsPublic) {
+  expect_error(and_training("sample_rate = 1.5"), "out_of_range", "sample_rate", "is a probability", "at most 1");
+  expect_error(and_training("sample_rate = 0"), "out_of_range", "sample_rate", "sample_rate", "");
+  expect_error(and_training("sample_rate = 1e-30"), "out_of_range", "sample_rate", "too small", "larger rate");
+  expect_error(training("classes = 10", "classes = 10\nrows = 0"), "out_of_range", "rows = 0", "rows", "");
+  expect_error(training("classes = 10", "classes = 10\npeople = 5"), "key_not_used", "people", "people", "");
+  expect_error(by_person("people = 5\n"), "key_not_used", "people", "people", "");
+  expect_error(training("classes = 10", "classes = 10\nrows = 60000") + "sample_rate = 0.1\n", "conflicting_keys",
+               "sample_rate", "rows = 60000", "keep one of them");
+  expect_error(replaced(and_training("sample_rate = 0.1\nsampler = \"fixed-size\""), "delta = 1e-5",
+                        "delta = 1e-5\nadjacency = \"replace-one\""),
+               "conflicting_keys", "sample_rate", "poisson", "fixed size");
+}
+
 TEST(TrainingErrors, NameUnknownKeys) {
   expect_error(and_training("leraning_rate = 1"), "unknown_key", "leraning_rate", "leraning_rate", "'learning_rate'");
   expect_error(training("[budget]\n", "[budget]\nunit = \"row\"\n"), "unknown_key", "unit", "[budget]", "there are");

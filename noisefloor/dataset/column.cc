@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -21,9 +22,14 @@ struct Share {
 
 class Collector {
  public:
-  Collector(std::uint64_t most_each, SecureRandom& random) : most_each_(most_each), random_(random) {}
+  // `for_none` stands for a record without a number; nothing: the record is not there.
+  Collector(std::uint64_t most_each, std::optional<double> for_none, SecureRandom& random)
+      : most_each_(most_each), for_none_(for_none), random_(random) {}
 
-  Result<void> add(double value, std::string_view person) {
+  Result<void> add(std::optional<double> number, std::string_view person) {
+    if (!number) number = for_none_;
+    if (!number) return success();
+    const double value = *number;
     if (person.empty()) return append(value);
     Share& share = shares_[std::string(person)];
     ++share.seen;
@@ -40,14 +46,12 @@ class Collector {
 
  private:
   Result<void> append(double value) {
-    if (numbers_.size() == kMaxNumbers) {
-      return input_data_error(fmt::format("more than {} numbers do not fit in memory", kMaxNumbers));
-    }
     numbers_.push_back(value);
     return success();
   }
 
   std::uint64_t most_each_;
+  std::optional<double> for_none_;
   SecureRandom& random_;
   std::vector<double> numbers_;
   std::unordered_map<std::string, Share> shares_;
@@ -73,9 +77,12 @@ Result<std::vector<double>> read_column(const DescribedRows& rows, const Numeric
     schema.person = PersonColumn{rows.description.unit.person, rows.description.unit.rows_per_person};
   }
   NF_TRY(ByteSource source, ByteSource::open(resolved(rows.folder, std::get<TextFile>(rows.description.files).path)));
-  Collector collector(rows.description.unit.rows_per_person, random);
-  NF_TRY_VOID(for_each_number(std::move(source), schema, table.format, column,
-                              [&](double value, std::string_view person) { return collector.add(value, person); }));
+  std::optional<double> for_none;
+  if (rows.description.budget && rows.description.budget->adjacency == Adjacency::kReplaceOne) for_none = column.lower;
+  Collector collector(rows.description.unit.rows_per_person, for_none, random);
+  NF_TRY_VOID(for_each_number(
+      std::move(source), schema, table.format, column,
+      [&](std::optional<double> value, std::string_view person) { return collector.add(value, person); }));
   return std::move(collector).finish();
 }
 

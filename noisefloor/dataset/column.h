@@ -1,8 +1,17 @@
 // The numbers of one column of a dataset, for mechanisms.
 //
 // Guarantee:     where the dataset is about persons, each person gives at most rows_per_person numbers, chosen at
-//                random among that person's own; which ones does not depend on anybody else. A missing value is the
-//                constant that the description states. Errors name file, line and column, and no cell.
+//                random among that person's own; which ones does not depend on anybody else. Rows are private: no
+//                record is an error (table/number_column.h).
+// Records without a number (an odd record, a cell that is no number, a missing value) are mapped by a public rule.
+//                Where the description states a constant for missing values, it is that. Else
+//                  add-remove    the record is not there: a unit adds at most its numbers, and fewer if some are none.
+//                                This is within every bound for adding and removing units.
+//                  replace-one   it is the lower bound of the column: every row (or person, who has one row each: see
+//                                statistics/column_questions.h) gives exactly one number within the bounds, so that
+//                                exchanging one exchanges one number and their number stays as it was. If the record
+//                                gave nothing instead, a sum over [100, 110] could move by 110, and not by 10.
+//                Records that are nobody's give nothing: they belong to no person, under both relations.
 // Thread safety: pure functions; the source of randomness is used by one thread at a time.
 #pragma once
 
@@ -15,8 +24,6 @@
 #include "noisefloor/table/schema.h"
 
 namespace noisefloor {
-
-inline constexpr std::size_t kMaxNumbers = 200'000'000;
 
 // The column as the description states it. kInvalidArgument for data that are no table, and for a column without
 // bounds.

@@ -77,6 +77,7 @@ Digest digest_of(const DatasetDescription& description) {
     out.text(budget->name).number(budget->epsilon.value()).number(budget->delta.value());
     out.text(name_of(budget->adjacency)).text(name_of(budget->rule));
   }
+  if (description.people) out.text("people").count(*description.people);
   return out.digest();
 }
 

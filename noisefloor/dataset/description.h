@@ -73,8 +73,9 @@ struct DatasetDescription {
   DataFormat format;
   ExampleFiles files;
   DatasetUnit unit = {};
-  std::optional<std::uint64_t> rows = {};    // if their number is public
+  std::optional<std::uint64_t> rows = {};    // the number of rows that is taken as public, if there is one
   std::optional<DatasetBudget> budget = {};  // none: the data are public, and cost nothing
+  std::optional<std::uint64_t> people = {};  // the number of people that is taken as public; only for persons
 
   [[nodiscard]] bool is_public() const { return !budget; }
 };

@@ -96,8 +96,10 @@ class IdxBytes {
   Result<void> fill(std::span<char> into) {
     while (!into.empty()) {
       NF_TRY(const std::size_t got, source_.read(into));
-      if (got == 0) return error_at_byte(source_.name(), offset_, "the file ends before what its header declares");
-      offset_ += got;
+      if (got == 0) {
+        return input_data_error(
+            fmt::format("{}: the file ends before what its header declares; copy it again", source_.name()));
+      }
       into = into.subspan(got);
     }
     return success();
@@ -107,7 +109,6 @@ class IdxBytes {
   explicit IdxBytes(ByteSource source) : source_(std::move(source)) {}
 
   ByteSource source_;
-  std::uint64_t offset_ = 0;
   std::uint64_t count_ = 0;
   std::size_t size_ = 1;
 };
@@ -119,13 +120,18 @@ class Records {
 
   Result<void> read(const CsvTable& table) {
     NF_TRY(ByteSource source, open_text());
-    NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table.format));
+    const OddRecords odd = OddRecords::become_null();
+    NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table.format, odd));
     sketcher_.set_columns(reader.header());
     std::vector<std::string> rooms(reader.header().size());
     std::vector<std::string_view> cells(reader.header().size());
     while (true) {
-      NF_TRY(const bool found, reader.next());
-      if (!found) return success();
+      NF_TRY(const CsvReader::Found found, reader.next(odd));
+      if (found == CsvReader::Found::kEnd) return success();
+      if (found == CsvReader::Found::kOdd) {
+        sketcher_.add_record(reader.odd_line());
+        continue;
+      }
       for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = canonical_cell(reader.cells()[i], rooms[i]);
       sketcher_.add_row(cells);
     }

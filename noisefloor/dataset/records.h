@@ -5,8 +5,10 @@
 // a text is its line, and a record of an IDX file is its image and its label, to the byte. So a copy that is
 // compressed, shuffled, quoted or separated differently, or read by another schema, has the same records.
 //
-// Guarantee:     memory does not grow with the number of rows. Errors name the file and a line or byte, and nothing of
-//                its content.
+// An odd record of a CSV file (table/odd_records.h) is its line.
+//
+// Guarantee:     memory does not grow with the number of rows. Errors are about the file as a whole: they name no line,
+//                and show nothing of its content and no count. That a file holds a record at all is taken as public.
 // Thread safety: pure functions.
 #pragma once
 

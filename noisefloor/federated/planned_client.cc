@@ -25,11 +25,8 @@ Result<BatchSampler> sampler_of(const ClientPlan& plan) {
 
 Result<PlannedClient> PlannedClient::create(const ClientPlan& plan, const Updates& updates, GradientSource& source,
                                             std::vector<float> initial) {
-  if (source.examples() != plan.rows.value()) {
-    return invalid_argument(fmt::format("the plan is for {} rows, and there are {}: make another plan",
-                                        plan.rows.value(), source.examples()));
-  }
-  NF_TRY(BatchSampler sampler, sampler_of(plan));
+  NF_TRY(const BatchSampler planned, sampler_of(plan));
+  NF_TRY(BatchSampler sampler, planned.with_population(source.examples()));
   NF_TRY(ClipRule clip, ClipRule::create(FlatClip{plan.clip}));
   DpSgd::Options options;
   options.noise = plan.noise;

@@ -37,7 +37,8 @@ class PlannedClient {
     LearningRate::Options learning_rate = {};
   };
 
-  // Fails if the data have another number of rows, or if the statement is not that of these rounds.
+  // Fails if the statement is not that of these rounds. The plan's number of rows is public; the data may have another
+  // one unless batches have a fixed size (sgd/sampler.h).
   [[nodiscard]] static Result<PlannedClient> create(const ClientPlan& plan, const Updates& updates,
                                                     GradientSource& source, std::vector<float> initial);
 

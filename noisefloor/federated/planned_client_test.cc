@@ -101,11 +101,22 @@ TEST(PlannedClient, DrawsFixedSizesAsStated) {
   ReplayRandom random = ReplayRandom::create(1).value();
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(one.step(random).has_value());
   EXPECT_EQ(source.asked, 200U);
+  Ones more(101);
+  expect_invalid(PlannedClient::create(fixed, {}, more, {5}).error(), "exactly as many rows as are stated, 100");
 }
 
-TEST(PlannedClient, RefusesOtherDataAndOtherNumbers) {
-  Ones more(101);
-  expect_invalid(PlannedClient::create(plan(), {}, more, {5}).error(), "for 100 rows, and there are 101");
+// The plan's number of rows is public; how many there are is private.
+TEST(PlannedClient, DrawsFromAnotherNumberOfRowsAtThePlannedRate) {
+  Ones more(1000);
+  PlannedClient one = client(more);
+  EXPECT_EQ(one.descent().event(one.rounds()), plan().statement.event);
+  ReplayRandom random = ReplayRandom::create(1).value();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(one.step(random).has_value());
+  // 20 steps at a rate of 10 out of 100: 2000 rows, with a standard deviation of 42; α = 1e-6.
+  EXPECT_NEAR(static_cast<double>(more.asked), 2000, 4.9 * 42.5);
+}
+
+TEST(PlannedClient, RefusesOtherNumbers) {
   Ones source(100);
   const auto refused = [&](auto change) {
     ClientPlan changed = plan();

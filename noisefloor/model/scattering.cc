@@ -227,6 +227,7 @@ Result<Dataset> scattered(const Dataset& images, std::size_t threads) {
   result.classes = images.classes;
   result.targets = images.targets;
   result.people = images.people;
+  result.nulls = images.nulls;
   result.rows_per_person = images.rows_per_person;
   result.features.resize(result.rows * result.width());
   const std::size_t area = images.shape[1] * images.shape[2];

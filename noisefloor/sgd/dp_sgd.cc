@@ -134,9 +134,9 @@ Result<DpSgd> DpSgd::create(Options options, BatchSampler sampler, GradientSourc
         fmt::format("the sampler draws {}, but gradients are clipped by {}; use the same unit for both",
                     plural_of(sampler.unit()), name_of(source.unit())));
   }
-  if (sampler.rows().value() != source.examples()) {
-    return invalid_argument(
-        fmt::format("the data have {} examples; the sampler draws from {}", source.examples(), sampler.rows().value()));
+  // How many they are may be private.
+  if (sampler.population() != source.examples()) {
+    return invalid_argument("the sampler must draw from as many examples as the data have");
   }
   if (options.clip) {
     if (const auto* groups = std::get_if<GroupClip>(&options.clip->kind());

@@ -322,7 +322,8 @@ TEST(DpSgd, RefusesOptionsThatDoNotFit) {
       },
       "adaptive");
   testing::expect_invalid(DpSgd::create(options(1, 1), poisson(10, 5), source, {0}).error(), "2 parameters");
-  testing::expect_invalid(DpSgd::create(options(1, 1), poisson(11, 5), source, {0, 0}).error(), "10 examples");
+  testing::expect_invalid(DpSgd::create(options(1, 1), poisson(11, 5), source, {0, 0}).error(),
+                          "as many examples as the data have");
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 // Examples:      the units that are drawn and clipped, each as one vector: rows, or, if there are people(), people
 //                (people.h).
 // Guarantee:     (of every implementation) an example contributes factor · gradient with the factors of the rule, at
-//                the given parameters, and nothing else; every trainable parameter belongs to exactly one group.
+//                the given parameters, and nothing else; every trainable parameter belongs to exactly one group. A
+//                null record (Dataset::nulls) contributes nothing, whatever the rule.
 // Thread safety: none; an implementation may use threads inside.
 #pragma once
 

@@ -230,7 +230,7 @@ void LanesSource::some_people(std::span<const float> at, std::span<const std::ui
 
 PeoplesRows LanesSource::rows_of(std::span<const std::uint64_t> examples, BitStream& stream) const {
   if (people_) return people_->take(examples, stream);
-  return {{examples.begin(), examples.end()}, {}, {}};
+  return {data_->without_nulls(examples), {}, {}};
 }
 
 Result<std::size_t> LanesSource::add(std::span<const float> at, std::span<const std::uint64_t> examples,

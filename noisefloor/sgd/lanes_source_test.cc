@@ -278,5 +278,104 @@ TEST(LanesSource, RefusesDataThatDoNotFit) {
   refused(network(), 0, "thread");
 }
 
+// A null record adds nothing: to the sum of a rule, to the sum without one, and to the exact sum of discrete noise. Its
+// features could not be learned from: as an ordinary record this one would move every sum.
+TEST(LanesSource, AddsNothingForNullRecords) {
+  const Dataset plain = two_classes(40);
+  for (const bool by_person : {false, true}) {
+    Dataset data = plain;
+    if (by_person) {
+      data.rows_per_person = 2;
+      for (std::uint32_t row = 0; row < 40; ++row) data.people.push_back(row / 3);
+    }
+    data.nulls.resize(40);
+    // All rows of the second person, some of the third, and the last one.
+    for (const std::size_t row : {3U, 4U, 5U, 7U, 39U}) {
+      data.nulls[row] = 1;
+      for (std::size_t i = 0; i < 4; ++i) data.features[4 * row + i] = -3;
+    }
+    std::vector<std::uint64_t> kept;
+    for (std::uint64_t row = 0; row < 40; ++row) {
+      if (data.nulls[row] == 0) kept.push_back(row);
+    }
+    const Dataset rest = data.take(kept).value();
+    ASSERT_TRUE(rest.nulls.empty());
+    const auto odd = LanesSource::create(network(), data, 2).value();
+    const auto without = LanesSource::create(network(), rest, 2).value();
+    EXPECT_EQ(odd->examples(), by_person ? 14U : 40U);
+    EXPECT_EQ(without->examples(), by_person ? 12U : 35U);
+    const std::vector<float> at = weights(odd->parameters());
+    const auto all_of = [](const LanesSource& source) {
+      std::vector<std::uint64_t> all(source.examples());
+      std::iota(all.begin(), all.end(), 0);
+      return all;
+    };
+    const auto sum_of = [&](LanesSource& source, const ClipRule* rule, std::size_t& within) {
+      ReplayRandom random = ReplayRandom::create(5).value();
+      std::vector<float> sum(at.size());
+      within = source.add(at, all_of(source), rule, random, sum).value();
+      return sum;
+    };
+    const ClipRule rule = clip(0.5);
+    for (const ClipRule* one : {&rule, static_cast<const ClipRule*>(nullptr)}) {
+      std::size_t within_odd = 0;
+      std::size_t within_rest = 0;
+      EXPECT_EQ(sum_of(*odd, one, within_odd), sum_of(*without, one, within_rest));
+      EXPECT_EQ(within_odd, within_rest);
+    }
+    const GradientGrid grid = GradientGrid::create(rule.sensitivity(), at.size()).value();
+    const auto exact_sum_of = [&](LanesSource& source) {
+      ReplayRandom random = ReplayRandom::create(5).value();
+      std::vector<std::int64_t> sum(at.size());
+      EXPECT_TRUE(source.add_on_grid(at, all_of(source), rule, grid, random, sum).has_value());
+      return sum;
+    };
+    EXPECT_EQ(exact_sum_of(*odd), exact_sum_of(*without));
+    // The mutant: the same record where it is not marked.
+    data.nulls.clear();
+    const auto marked_as_good = LanesSource::create(network(), data, 2).value();
+    EXPECT_NE(exact_sum_of(*marked_as_good), exact_sum_of(*without));
+  }
+}
+
+// Under replace-one, a record becomes null or null becomes a record: the sum over the same draw moves by one clip norm,
+// and so does the exact one.
+TEST(LanesSource, MovesByOneClipNormWhereARecordBecomesNull) {
+  Dataset data = two_classes(8);
+  const ClipRule rule = clip(0.25);
+  const std::vector<float> at = weights(LanesSource::create(network(), data, 1).value()->parameters());
+  std::vector<std::uint64_t> all(8);
+  std::iota(all.begin(), all.end(), 0);
+  const auto sum_of = [&](const Dataset& of) {
+    ReplayRandom random = ReplayRandom::create(5).value();
+    std::vector<float> sum(at.size());
+    EXPECT_TRUE(LanesSource::create(network(), of, 1).value()->add(at, all, &rule, random, sum).has_value());
+    return sum;
+  };
+  const std::vector<float> before = sum_of(data);
+  for (std::size_t row = 0; row < 8; ++row) {
+    Dataset changed = data;
+    changed.nulls.resize(8);
+    changed.nulls[row] = 1;
+    const std::vector<float> after = sum_of(changed);
+    double squared = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) squared += std::pow(before[i] - after[i], 2);
+    EXPECT_LE(std::sqrt(squared), 0.25 * (1 + 1e-5)) << row;
+    EXPECT_GT(squared, 0) << row;
+  }
+}
+
+// Nobody can be told how many rows there are, not even that there is none.
+TEST(LanesSource, TrainsOnDataWithoutRows) {
+  const Dataset none = two_classes(0);
+  const auto source = LanesSource::create(network(), none, 1).value();
+  EXPECT_EQ(source->examples(), 0U);
+  ReplayRandom random = ReplayRandom::create(1).value();
+  std::vector<float> sum(source->parameters());
+  const ClipRule rule = clip(1);
+  ASSERT_TRUE(source->add(weights(sum.size()), {}, &rule, random, sum).has_value());
+  EXPECT_EQ(sum, std::vector<float>(sum.size()));
+}
+
 }  // namespace
 }  // namespace noisefloor

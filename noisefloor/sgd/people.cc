@@ -1,5 +1,6 @@
 #include "noisefloor/sgd/people.h"
 
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 
@@ -8,25 +9,31 @@
 
 namespace noisefloor {
 
-Result<People> People::create(std::span<const std::uint32_t> person_of_row, Rows rows_each) {
-  if (person_of_row.empty())
-    return invalid_argument("training by person needs the rows of at least 1 person; there are none");
+Result<People> People::create(std::span<const std::uint32_t> person_of_row, Rows rows_each,
+                              std::span<const std::uint8_t> nulls) {
+  if (!nulls.empty() && nulls.size() != person_of_row.size()) {
+    return invalid_argument("null records must be marked for every row, or for none");
+  }
   People people(rows_each);
+  constexpr std::size_t kNowhere = SIZE_MAX;
   std::unordered_map<std::uint32_t, std::size_t> places;
-  std::vector<std::size_t> place_of_row;
-  place_of_row.reserve(person_of_row.size());
+  std::vector<std::size_t> place_of_row(person_of_row.size(), kNowhere);
   std::vector<std::size_t> counts;
-  for (const std::uint32_t person : person_of_row) {
-    const std::size_t place = places.try_emplace(person, places.size()).first->second;
+  for (std::size_t row = 0; row < person_of_row.size(); ++row) {
+    if (person_of_row[row] == kNobody) continue;
+    const std::size_t place = places.try_emplace(person_of_row[row], places.size()).first->second;
     if (place == counts.size()) counts.push_back(0);
+    if (!nulls.empty() && nulls[row] != 0) continue;
     ++counts[place];
-    place_of_row.push_back(place);
+    place_of_row[row] = place;
   }
   people.begins_.assign(1, 0);
   for (const std::size_t count : counts) people.begins_.push_back(people.begins_.back() + count);
-  people.rows_.resize(person_of_row.size());
+  people.rows_.resize(people.begins_.back());
   std::vector<std::size_t> next = people.begins_;
-  for (std::size_t row = 0; row < place_of_row.size(); ++row) people.rows_[next[place_of_row[row]]++] = row;
+  for (std::size_t row = 0; row < place_of_row.size(); ++row) {
+    if (place_of_row[row] != kNowhere) people.rows_[next[place_of_row[row]]++] = row;
+  }
   return people;
 }
 
@@ -36,7 +43,7 @@ Result<std::optional<People>> People::of(const Dataset& data) {
     return invalid_argument("protecting people needs a person for every row, and not every row says whose it is");
   }
   NF_TRY(const Rows rows_each, Rows::make(data.rows_per_person));
-  NF_TRY(People people, create(data.people, rows_each));
+  NF_TRY(People people, create(data.people, rows_each, data.nulls));
   return std::optional(std::move(people));
 }
 
@@ -49,6 +56,7 @@ PeoplesRows People::take(std::span<const std::uint64_t> people, BitStream& strea
   PeoplesRows taken;
   for (const std::uint64_t person : people) {
     const std::span<const std::uint64_t> rows = rows_of(person);
+    if (rows.empty()) continue;
     if (rows.size() == 1) {
       taken.single.push_back(rows.front());
       continue;

@@ -18,6 +18,9 @@
 //                choices, and the divergences that privacy is measured by are jointly convex (for Rényi's:
 //                quasi-convex), so that an average is never worse than the worst choice. That a choice is made afresh
 //                at each draw changes nothing: each step is bounded by itself, whatever the steps before released.
+// Null records:  (odd_records.h) are rows of their person, and contribute nothing: they are neither chosen nor counted
+//                in a mean. A person who has no other rows is drawn like anybody, and adds nothing. Rows of nobody
+//                take part in nothing. So the bounds above hold for whatever a person's records hold.
 // One row each:  Nothing is drawn for a person with at most rows_each() rows, so that people with one row each use up
 //                the same random bits as rows do.
 // Requires:      rows_each() is public: it was not chosen by looking at the data.
@@ -47,14 +50,15 @@ struct PeoplesRows {
 class People {
  public:
   // Takes the number of each row's person. Here people are numbered anew, from 0, in the order of their first rows.
-  // Fails if there are no rows.
-  [[nodiscard]] static Result<People> create(std::span<const std::uint32_t> person_of_row, Rows rows_each);
+  // Rows of kNobody belong to no person. `nulls` is as in Dataset.
+  [[nodiscard]] static Result<People> create(std::span<const std::uint32_t> person_of_row, Rows rows_each,
+                                             std::span<const std::uint8_t> nulls = {});
   // Returns nothing if single rows are protected. Fails if people are protected and rows do not say whose they are.
   [[nodiscard]] static Result<std::optional<People>> of(const Dataset& data);
 
   [[nodiscard]] std::size_t size() const { return begins_.size() - 1; }
   [[nodiscard]] Rows rows_each() const { return rows_each_; }
-  // All rows of a person, ascending. Requires person < size() (checked).
+  // All rows of a person except null records, ascending. Requires person < size() (checked).
   [[nodiscard]] std::span<const std::uint64_t> rows_of(std::uint64_t person) const;
 
   // The rows with which these people take part. `stream` is used only for people who have more than rows_each().

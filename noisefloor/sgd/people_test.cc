@@ -23,7 +23,24 @@ TEST(People, AreNumberedInTheOrderOfTheirFirstRows) {
   EXPECT_EQ(as_vector(people.rows_of(0)), (Numbers{0, 2, 5}));
   EXPECT_EQ(as_vector(people.rows_of(1)), (Numbers{1, 4}));
   EXPECT_EQ(as_vector(people.rows_of(2)), (Numbers{3}));
-  testing::expect_invalid(People::create({}, Rows::of(2)).error(), "at least 1 person");
+  EXPECT_EQ(People::create({}, Rows::of(2)).value().size(), 0U) << "how many there are is private";
+}
+
+TEST(People, TakePartWithoutTheirNullRecords) {
+  const std::vector<std::uint32_t> labels{0, kNobody, 0, 1, 0, 2, kNobody, 2};
+  const std::vector<std::uint8_t> nulls{0, 1, 1, 1, 0, 0, 1, 1};
+  const People people = People::create(labels, Rows::of(2), nulls).value();
+  ASSERT_EQ(people.size(), 3U) << "a person of null records alone is one, and nobody is none";
+  EXPECT_EQ(as_vector(people.rows_of(0)), (Numbers{0, 4}));
+  EXPECT_TRUE(people.rows_of(1).empty());
+  EXPECT_EQ(as_vector(people.rows_of(2)), (Numbers{5}));
+  ReplayRandom random = ReplayRandom::create(1).value();
+  const PeoplesRows taken = people.take(Numbers{0, 1, 2}, random);
+  EXPECT_EQ(taken.single, (Numbers{5}));
+  EXPECT_EQ(taken.shared, (Numbers{0, 4}));
+  EXPECT_EQ(taken.ends, (std::vector<std::size_t>{2}));
+  EXPECT_EQ(random.position(), 0U) << "two rows that fit are within the bound";
+  testing::expect_invalid(People::create(labels, Rows::of(2), std::vector<std::uint8_t>{1}).error(), "for every row");
 }
 
 // No bit is drawn where there is nothing to choose: people with one row each use as many bits as rows do.

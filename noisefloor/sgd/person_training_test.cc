@@ -463,7 +463,8 @@ TEST(PersonTraining, HasTheEventOfPeople) {
     return BatchSampler::poisson(Rows::make(count).value(), Rows::of(7), Adjacency::kAddRemove, unit).value();
   };
   testing::expect_invalid(create(poisson(14, PrivacyUnit::kRow)).error(), "draws rows");
-  testing::expect_invalid(create(poisson(data.rows, PrivacyUnit::kPerson)).error(), "14 examples");
+  testing::expect_invalid(create(poisson(data.rows, PrivacyUnit::kPerson)).error(),
+                          "as many examples as the data have");
   const Dataset rows = as_rows(data);
   auto plain = source_of(rows);
   testing::expect_invalid(

@@ -31,6 +31,20 @@ Result<BatchSampler> BatchSampler::fixed_size(Rows rows, Rows batch, Adjacency a
   return create(Draw::kFixedSize, rows, batch, adjacency, unit);
 }
 
+Result<BatchSampler> BatchSampler::with_population(std::uint64_t rows) const {
+  if (!poisson_ && rows != rows_.value()) {
+    return invalid_argument(fmt::format(
+        "batches of a fixed size are drawn from exactly as many {} as are stated, {}, and the data have another "
+        "number: correct it, or draw with sampler = \"poisson\"",
+        plural_of(unit_), rows_.value()));
+  }
+  BatchSampler other = *this;
+  other.population_ = rows;
+  other.begin_ = 0;
+  other.end_ = rows;
+  return other;
+}
+
 Result<BatchSampler> BatchSampler::shard(std::size_t rank, std::size_t size) const {
   if (rank >= size) {
     return invalid_argument(
@@ -44,7 +58,7 @@ Result<BatchSampler> BatchSampler::shard(std::size_t rank, std::size_t size) con
   }
   BatchSampler part = *this;
   const auto start = [&](std::uint64_t worker) {
-    return rows_.value() / size * worker + std::min(worker, rows_.value() % size);
+    return population_ / size * worker + std::min<std::uint64_t>(worker, population_ % size);
   };
   part.begin_ = start(rank);
   part.end_ = start(rank + 1);

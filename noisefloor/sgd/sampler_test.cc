@@ -95,6 +95,43 @@ TEST(BatchSampler, SharesTheRowsAmongShards) {
   EXPECT_NEAR(drawn / kDraws, 12.5, 4.9 * std::sqrt(11.875 / kDraws));
 }
 
+// The event follows from the public number, and each row is drawn at its rate whatever the true number is: with one row
+// more or less, and far off.
+TEST(BatchSampler, DrawsAtTheRateOfThePublicNumber) {
+  const BatchSampler stated = BatchSampler::poisson(Rows::of(1000), Rows::of(50), Adjacency::kAddRemove).value();
+  for (const std::uint64_t true_rows : {0U, 1U, 999U, 1001U, 5000U}) {
+    const BatchSampler sampler = stated.with_population(true_rows).value();
+    EXPECT_EQ(sampler.rows(), stated.rows());
+    EXPECT_EQ(sampler.population(), true_rows);
+    EXPECT_EQ(sampler.expected_batch(), stated.expected_batch());
+    EXPECT_EQ(sampler.event(NoiseMultiplier::of(3.0)), stated.event(NoiseMultiplier::of(3.0)));
+    ReplayRandom random = ReplayRandom::create(1).value();
+    ReplayRandom again = ReplayRandom::create(1).value();
+    double drawn = 0;
+    constexpr int kDraws = 2000;
+    for (int i = 0; i < kDraws; ++i) {
+      const std::vector<std::uint64_t> rows = sampler.draw(random);
+      for (const std::uint64_t row : rows) ASSERT_LT(row, true_rows);
+      drawn += static_cast<double>(rows.size());
+    }
+    // Binomial(rows, 0.05); α = 1e-6. A rate of 50 over the true number fails at 5000 by far.
+    const double mean = 0.05 * static_cast<double>(true_rows);
+    EXPECT_NEAR(drawn / kDraws, mean, 4.9 * std::sqrt(0.95 * mean / kDraws)) << true_rows;
+    std::vector<std::uint64_t> shared;
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      const std::vector<std::uint64_t> part = sampler.shard(rank, 3).value().draw(again);
+      shared.insert(shared.end(), part.begin(), part.end());
+    }
+    EXPECT_TRUE(std::is_sorted(shared.begin(), shared.end()));
+    EXPECT_TRUE(shared.empty() || shared.back() < true_rows);
+  }
+  const BatchSampler fixed = BatchSampler::fixed_size(Rows::of(10), Rows::of(4), Adjacency::kReplaceOne).value();
+  EXPECT_TRUE(fixed.with_population(10).has_value());
+  const Error error = fixed.with_population(11).error();
+  testing::expect_invalid(error, "exactly as many rows as are stated, 10");
+  EXPECT_EQ(error.message.find("11"), std::string::npos);
+}
+
 TEST(BatchSampler, RefusesBatchesThatDoNotFit) {
   const BatchSampler fixed = BatchSampler::fixed_size(Rows::of(10), Rows::of(4), Adjacency::kReplaceOne).value();
   testing::expect_invalid(fixed.shard(0, 2).error(), "fixed size");

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "noisefloor/base/hex.h"
+#include "noisefloor/base/input.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/dataset/column.h"
 #include "noisefloor/statistics/number_questions.h"
@@ -34,6 +35,23 @@ Result<Neighbours> neighbours_of(const DatasetDescription& description) {
   return Neighbours{adjacency, description.unit.unit, each};
 }
 
+Result<Question> bounded_question(ColumnStatistic statistic, std::vector<double> numbers, double level,
+                                  const BoundedQuery& bounded) {
+  switch (statistic) {
+    case ColumnStatistic::kMean:
+      return mean_question(std::move(numbers), bounded);
+    case ColumnStatistic::kQuantile:
+      return quantile_question(std::move(numbers), level, bounded);
+    case ColumnStatistic::kSum:
+      break;
+  }
+  const auto each = [&](const std::function<Result<void>(double)>& take) -> Result<void> {
+    for (const double number : numbers) NF_TRY_VOID(take(number));
+    return success();
+  };
+  return sum_question(each, bounded);
+}
+
 // The question about this column of this dataset: a key that was used for another one is refused.
 Question about(Question question, const DescribedRows& rows, const ColumnQuery& query) {
   Json configuration = Json::parse(question.configuration);
@@ -54,23 +72,18 @@ Result<Question> column_question(const DescribedRows& rows, const ColumnQuery& q
   NF_TRY(const Neighbours neighbours, neighbours_of(rows.description));
   const BoundedQuery bounded{neighbours, bounds, query.epsilon, query.delta, query.confidence};
   NF_TRY(std::vector<double> numbers, read_column(rows, column, random));
-  const auto asked = [&]() -> Result<Question> {
-    switch (query.statistic) {
-      case ColumnStatistic::kMean:
-        return mean_question(std::move(numbers), bounded);
-      case ColumnStatistic::kQuantile:
-        return quantile_question(std::move(numbers), query.level, bounded);
-      case ColumnStatistic::kSum:
-        break;
-    }
-    const auto each = [&](const std::function<Result<void>(double)>& take) -> Result<void> {
-      for (const double number : numbers) NF_TRY_VOID(take(number));
-      return success();
-    };
-    return sum_question(each, bounded);
-  };
-  NF_TRY(Question question, asked());
+  NF_TRY(Question question, bounded_question(query.statistic, std::move(numbers), query.level, bounded));
   return about(std::move(question), rows, query);
+}
+
+Result<Question> file_question(const std::string& path, ColumnStatistic statistic, double level,
+                               const BoundedQuery& query) {
+  const std::optional<double> for_none = for_no_number(query);
+  if (statistic == ColumnStatistic::kSum) {  // It takes no memory.
+    return sum_question([&](const auto& take) { return for_each_number(path, for_none, take); }, query);
+  }
+  NF_TRY(std::vector<double> numbers, read_numbers(path, for_none));
+  return bounded_question(statistic, std::move(numbers), level, query);
 }
 
 AnswerRequest request_about(const DatasetDescription& description, const DatasetAsker& asker) {

@@ -22,6 +22,7 @@
 #include "noisefloor/dataset/paying.h"
 #include "noisefloor/release/answer_road.h"
 #include "noisefloor/release/question.h"
+#include "noisefloor/statistics/number_questions.h"
 
 namespace noisefloor {
 
@@ -39,6 +40,11 @@ struct ColumnQuery {
 // Reads the column. Refused for public data, which need no noise.
 [[nodiscard]] Result<Question> column_question(const DescribedRows& rows, const ColumnQuery& query,
                                                SecureRandom& random);
+
+// The same statistics of a file with one number a line ("-" is standard input), without a dataset. A line that is no
+// number is mapped by the public rule (number_questions.h). `level` is of a quantile.
+[[nodiscard]] Result<Question> file_question(const std::string& path, ColumnStatistic statistic, double level,
+                                             const BoundedQuery& query);
 
 // How a question is known in the ledger, and who asks.
 struct DatasetAsker {

@@ -92,6 +92,11 @@ Result<Question> geometric_question(std::int64_t count, const Sensitivity& sensi
   return question;
 }
 
+std::optional<double> for_no_number(const BoundedQuery& query) {
+  if (query.neighbours.adjacency != Adjacency::kReplaceOne) return std::nullopt;
+  return query.bounds.lower();
+}
+
 Result<Question> sum_question(const EachNumber& numbers, const BoundedQuery& query) {
   NF_TRY(BoundedSum made, BoundedSum::create(query.neighbours, query.bounds, query.epsilon, query.delta));
   // The accumulator points at the sum, so that both live together.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "noisefloor/base/privacy_types.h"
@@ -37,6 +38,11 @@ using EachNumber = std::function<Result<void>(const std::function<Result<void>(d
 // The value is a whole number.
 [[nodiscard]] Result<Question> geometric_question(std::int64_t count, const Sensitivity& sensitivity, Epsilon epsilon,
                                                   Confidence confidence);
+
+// What stands for a line or record that is no number, by a public rule: under replace-one the lower bound, so that
+// every unit gives one number within the bounds; under add-remove nothing, so that it gives at most one. Either is
+// within the bounds that the mechanisms' noise is for (dataset/column.h).
+[[nodiscard]] std::optional<double> for_no_number(const BoundedQuery& query);
 
 // Reads the numbers here, and keeps none of them.
 [[nodiscard]] Result<Question> sum_question(const EachNumber& numbers, const BoundedQuery& query);

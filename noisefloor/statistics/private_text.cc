@@ -33,8 +33,7 @@ Result<NamedNumbers> parse_named_numbers(std::string_view what, const std::strin
     const std::string_view number = equals == std::string_view::npos ? part : part.substr(equals + 1);
     const std::optional<double> value = parse_finite(number);
     if (!value) {
-      return invalid_argument(fmt::format("part {} of {} is not a number; write it as 12,7 or as a=12,b=7",
-                                          parsed.numbers.size() + 1, what));
+      return invalid_argument(fmt::format("{} must be numbers; write them as 12,7 or as a=12,b=7", what));
     }
     parsed.numbers.push_back(*value);
     parsed.names.push_back(equals == std::string_view::npos ? std::to_string(parsed.numbers.size() - 1)
@@ -48,8 +47,8 @@ Result<NamedCounts> parse_named_counts(std::string_view what, const std::string&
   NamedCounts counts{std::move(parsed.names), {}};
   for (double number : parsed.numbers) {
     if (number != std::floor(number) || std::fabs(number) > 0x1p53 || (number < 0 && kind == Counts::kFromZero)) {
-      return invalid_argument(fmt::format("part {} of {} is not a whole number{}", counts.counts.size() + 1, what,
-                                          kind == Counts::kMayBeNegative ? "" : ", 0 or above"));
+      return invalid_argument(
+          fmt::format("{} must be whole numbers{}", what, kind == Counts::kMayBeNegative ? "" : ", 0 or above"));
     }
     counts.counts.push_back(static_cast<std::int64_t>(number));
   }

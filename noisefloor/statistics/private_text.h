@@ -1,6 +1,7 @@
 // Private numbers from text.
 //
-// Guarantee:     errors name the argument and the part that is wrong, and never a number, which is private.
+// Guarantee:     errors name the argument and the form that it must have. They show no number, which is private, and do
+//                not say which part of a list is wrong.
 // Thread safety: pure functions.
 #pragma once
 

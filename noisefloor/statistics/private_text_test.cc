@@ -21,10 +21,9 @@ TEST(PrivateText, ReadsNumbersWithAndWithoutNames) {
 }
 
 TEST(PrivateText, NamesThePartThatIsWrongAndNoNumber) {
-  expect_invalid(parse_named_numbers("scores", "a=987,b=9 87").error(), "part 2 of scores");
-  expect_invalid(parse_named_counts("counts", "987,987.5").error(),
-                 "part 2 of counts is not a whole number, 0 or above");
-  expect_invalid(parse_named_counts("counts", "-987").error(), "part 1 of counts");
+  expect_invalid(parse_named_numbers("scores", "a=987,b=9 87").error(), "scores must be numbers");
+  expect_invalid(parse_named_counts("counts", "987,987.5").error(), "counts must be whole numbers, 0 or above");
+  expect_invalid(parse_named_counts("counts", "-987").error(), "counts must be whole numbers");
   expect_invalid(parse_private_number("value", "987x").error(), "value must be a finite number");
   expect_invalid(parse_private_integer("value", "98.7e3x").error(), "value must be a whole number");
 }

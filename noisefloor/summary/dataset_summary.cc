@@ -82,6 +82,27 @@ Result<Summary> summary_of_retired(Ledger& ledger, const std::string& name) {
   return summary;
 }
 
+Result<Summary> summary_of_inspected(const DescribedRows& rows) {
+  const DatasetDescription& description = rows.description;
+  NF_TRY(const RowInspection found, inspect_rows(rows));
+  Summary summary(description.is_public()
+                      ? fmt::format("The rows of {}, which are public", description.name)
+                      : fmt::format("EXACT FACTS ABOUT PRIVATE ROWS of {}: for their custodian alone, show them to "
+                                    "nobody else. No epsilon covers what is below.",
+                                    description.name));
+  summary.set("for_custodian_only", !description.is_public());
+  if (found.records) {
+    summary.set("records", *found.records);
+    summary.line("records", std::to_string(*found.records));
+  }
+  summary.set("null_records", found.nulls);
+  summary.line("do not fit", fmt::format("{}, which contribute nothing{}", found.nulls,
+                                         found.nulls > found.first.size() ? "; the first of them:" : ""));
+  for (const std::string& one : found.first) summary.line("", one);
+  summary.set("first", Json(found.first));
+  return summary;
+}
+
 Result<Summary> summary_of_datasets(Ledger& ledger, const std::string& location) {
   Summary summary(fmt::format("Datasets of {}", without_password(location)));
   Json list = Json::array();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "noisefloor/base/result.h"
+#include "noisefloor/dataset/inspection.h"
 #include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/ledger/state.h"
@@ -25,6 +26,9 @@ namespace noisefloor {
 
 // A dataset that was retired.
 [[nodiscard]] Result<Summary> summary_of_retired(Ledger& ledger, const std::string& name);
+
+// What does not fit in the rows of a dataset, as exact facts. The first line says whom they are for.
+[[nodiscard]] Result<Summary> summary_of_inspected(const DescribedRows& rows);
 
 // All datasets, each with what pays for it.
 [[nodiscard]] Result<Summary> summary_of_datasets(Ledger& ledger, const std::string& location);

@@ -25,8 +25,8 @@ std::string epsilon_line(const Interval& epsilon, Delta delta, const TrainingPri
 std::string training_line(const Training& training, const RunNotes& notes) {
   const std::string rate =
       notes.again ? "" : fmt::format(", {:.1f} s, {:.0f} examples/s", notes.seconds, notes.examples_per_second);
-  const std::string population = notes.people ? fmt::format("{} people with {} rows", *notes.people, notes.examples)
-                                              : fmt::format("{} examples", notes.examples);
+  const std::string population =
+      notes.people ? fmt::format("{} people", *notes.people) : fmt::format("{} examples", notes.examples.value_or(0));
   return fmt::format("{} steps of {} out of {}, {} parameters{}", notes.certificate->steps,
                      training.descent.batch_size.value(), population, notes.parameters, rate);
 }
@@ -68,8 +68,10 @@ Summary cost_summary(const TrainingJob& job, const TrainingCost& cost) {
   summary.set("dry_run", true);
   summary.set("charged", cost.charged);
   summary.set("steps", cost.steps.value());
-  summary.line("steps", fmt::format("{} of {} out of {} examples", cost.steps.value(),
-                                    training.descent.batch_size.value(), job.examples().train.rows));
+  const BatchSampler& sampler = job.session().sampler;
+  summary.line("steps",
+               fmt::format("{} of {} out of {} {}", cost.steps.value(), training.descent.batch_size.value(),
+                           sampler.rows().value(), sampler.unit() == PrivacyUnit::kPerson ? "people" : "examples"));
   if (cost.noise.multiplier) {
     summary.set("noise_multiplier", cost.noise.multiplier->value());
     summary.line("noise", noise_line(cost.noise, training));

@@ -131,7 +131,6 @@ class ByteSource::Unpacker {
       stream_.next_out = reinterpret_cast<Bytef*>(into.data());
       stream_.avail_out = static_cast<uInt>(asked);
       const int status = ::inflate(&stream_, Z_NO_FLUSH);
-      used_ += held_.size() - stream_.avail_in;
       held_ = held_.last(stream_.avail_in);
       ended_ = status == Z_STREAM_END;
       // Z_BUF_ERROR means that more bytes are needed. Bytes from before the damage are returned first, so that the size
@@ -151,14 +150,13 @@ class ByteSource::Unpacker {
   }
 
   [[nodiscard]] Error damaged(std::string_view what) const {
-    return error_at_byte(name_, used_, fmt::format("{} (counted before unpacking)", what));
+    return input_data_error(one_line(fmt::format("{}: {}", name_, what)));
   }
 
   std::string name_;
   Stored stored_;
   std::vector<char> piece_;
   std::span<char> held_;
-  std::uint64_t used_ = 0;
   bool packed_ = false;
   bool ended_ = false;
   bool broken_ = false;

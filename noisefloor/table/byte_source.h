@@ -2,7 +2,7 @@
 // that, not its name.
 //
 // Guarantee:     memory does not grow with the file. Damaged or cut-off compressed data are an error, never an early
-//                end. Errors name the file and a line or a byte, and show nothing of the content.
+//                end. Errors name the file, and show nothing of the content, nor how much of it there is.
 // Thread safety: a source is used by one thread at a time.
 #pragma once
 

@@ -64,8 +64,8 @@ TEST(ByteSource, NoticesEveryCut) {
   for (std::size_t cut = 2; cut < packed.size(); ++cut) {
     const Error error = refusal(packed.substr(0, cut));
     EXPECT_EQ(error.code, ErrorCode::kInputData);
-    EXPECT_EQ(error.message.find("data.gz: at byte "), 0U) << error.message;
-    EXPECT_NE(error.message.find("cut off"), std::string::npos) << error.message;
+    // One text, wherever the file ends: it does not show how much there is.
+    EXPECT_EQ(error.message, "data.gz: the compressed data are cut off; copy the file again");
   }
 }
 
@@ -80,9 +80,7 @@ TEST(ByteSource, NoticesDamage) {
     ASSERT_FALSE(read.has_value()) << at;
     EXPECT_EQ(read.error().code, ErrorCode::kInputData);
   }
-  EXPECT_EQ(refusal(packed + "x").message,
-            "data.gz: at byte " + std::to_string(packed.size()) +
-                ": there are bytes after the end of the compressed data (counted before unpacking)");
+  EXPECT_EQ(refusal(packed + "x").message, "data.gz: there are bytes after the end of the compressed data");
 }
 
 TEST(ByteSource, RefusesFilesThatCannotBeRead) {

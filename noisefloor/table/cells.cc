@@ -11,7 +11,9 @@ Result<std::size_t> cell_of(const CsvReader& reader, const std::string& name) {
   const auto& header = reader.header();
   const auto found = std::find(header.begin(), header.end(), name);
   if (found == header.end()) {
-    return reader.error(fmt::format("the first line names no column '{}'; add it, or take it out of the schema", name));
+    return error_at_line(
+        reader.name(), 1,
+        fmt::format("the first line names no column '{}'; add it, or take it out of the schema", name));
   }
   return static_cast<std::size_t>(found - header.begin());
 }

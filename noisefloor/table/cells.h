@@ -17,12 +17,13 @@ namespace noisefloor::internal {
 // Whether the text marks a missing value.
 [[nodiscard]] bool is_missing(const Schema& schema, std::string_view cell);
 
-// The number in a cell, or the constant that stands for a missing one.
+// The number in a cell, or the constant that stands for a missing one. An error does not fit the schema
+// (odd_records.h).
 [[nodiscard]] Result<double> number_in(const CsvReader& reader, const Schema& schema, const NumericColumn& column,
                                        std::string_view cell);
 
 // The id in a cell. Records without an id might all be one person's, or a person's of other records: no bound holds for
-// them.
+// them, so that they are nobody's.
 [[nodiscard]] Result<std::string_view> person_in(const CsvReader& reader, const Schema& schema, std::string_view cell);
 
 }  // namespace noisefloor::internal

@@ -53,15 +53,45 @@ Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
   return reader;
 }
 
-Result<bool> CsvReader::next() {
-  NF_TRY(const bool found, read_record());
-  if (found && cells_.size() != header_.size()) {
-    return error(
-        fmt::format("expected {} cells, as in the first line; put cells with separators in quotes, and leave no "
-                    "line empty",
-                    header_.size()));
+Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format, const OddRecords& odd) {
+  const std::string name = source.name();
+  Result<CsvReader> opened = open(std::move(source), format);
+  if (opened.has_value()) return opened;
+  return odd.about_file(opened.error(), name,
+                        "the first line cannot be read as the names of the columns; save the table as UTF-8 text with "
+                        "such a line, which names each column once");
+}
+
+Result<bool> CsvReader::next() { return read_record(); }
+
+Result<CsvReader::Found> CsvReader::next(const OddRecords& odd) {
+  const Result<bool> found = next();
+  if (found.has_value()) return found.value() ? Found::kRecord : Found::kEnd;
+  if (!malformed_) return found.error();
+  NF_TRY_VOID(odd.meet(found.error()));
+  NF_TRY_VOID(pass_line());
+  return Found::kOdd;
+}
+
+// Goes back to the beginning of the record, and passes over its first line.
+Result<void> CsvReader::pass_line() {
+  odd_line_.clear();
+  cells_.clear();
+  raw_.clear();
+  length_ = 0;
+  line_ = record_line_ + 1;
+  while (true) {
+    const std::string_view text = window_.text();
+    const std::size_t end = text.find('\n');
+    odd_line_ += text.substr(0, std::min(end, kMaxOddLine - odd_line_.size()));
+    if (end != std::string_view::npos) {
+      window_.drop(end + 1);
+      return success();
+    }
+    window_.drop(text.size());
+    NF_TRY(const bool more, window_.more());
+    if (!more) return success();
   }
-  return found;
 }
 
 Result<void> CsvReader::skip_byte_order_mark() {
@@ -79,6 +109,7 @@ Result<bool> CsvReader::read_record() {
   at_ = 0;
   state_ = State::kCellStart;
   record_line_ = line_;
+  malformed_ = true;
   raw_.clear();
   while (state_ != State::kDone) {
     NF_TRY_VOID(scan());
@@ -87,10 +118,19 @@ Result<bool> CsvReader::read_record() {
                                format_.max_record_bytes));
     }
     if (state_ == State::kDone) break;
-    NF_TRY(const bool more, window_.more());
-    if (more) continue;
+    const Result<bool> more = window_.more();
+    malformed_ = more.has_value();
+    if (!more.has_value()) return more.error();
+    if (more.value()) continue;
     if (at_ == 0) return false;
     NF_TRY_VOID(scan_end());
+  }
+  // Before quotes are removed, which changes the bytes: pass_line() must find them as they were.
+  if (!header_.empty() && raw_.size() != header_.size()) {
+    return error(
+        fmt::format("expected {} cells, as in the first line; put cells with separators in quotes, and leave no "
+                    "line empty",
+                    header_.size()));
   }
   unquote();
   return true;

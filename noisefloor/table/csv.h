@@ -4,7 +4,13 @@
 //                record has as many cells as the header. Memory is bounded by the longest record that the format
 //                allows. Errors name file, line and what was expected, and no text of the file: not even a name in its
 //                header, which in a file without one is the first record. At most they say that a quote is followed by
-//                one of the usual separators.
+//                one of the usual separators. For rows that are private next(odd) has no errors about records, and
+//                open(…, odd) has one text for every header that cannot be read.
+// Odd records:   a record that is not one by RFC 4180, or has another number of cells than the header, is the rest of
+//                its first line: reading goes on with the next line. So in a file whose records each are well-formed,
+//                as every program writes them that quotes its cells, one record that is exchanged for any line changes
+//                that record alone, except where its quote opens a cell that later lines close with as many cells as
+//                the header has.
 // Implements:    RFC 4180: cells in quotes may hold separators, quotes (doubled) and line breaks; lines end with LF or
 //                CRLF, the last one with or without. A byte order mark of UTF-8 at the start is dropped.
 // Thread safety: a reader is used by one thread at a time.
@@ -19,10 +25,12 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/table/byte_source.h"
+#include "noisefloor/table/odd_records.h"
 
 namespace noisefloor {
 
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMaxOddLine = std::size_t{64} << 10;
 
 struct CsvFormat {
   char separator = ',';
@@ -40,13 +48,25 @@ class CsvReader {
  public:
   // Reads the header. Its names are distinct.
   [[nodiscard]] static Result<CsvReader> open(ByteSource source, const CsvFormat& format = {});
+  // The same for rows of which odd records are treated like this.
+  [[nodiscard]] static Result<CsvReader> open(ByteSource source, const CsvFormat& format, const OddRecords& odd);
 
   [[nodiscard]] const std::vector<std::string>& header() const { return header_; }
 
   [[nodiscard]] const CsvFormat& format() const { return format_; }
 
+  // The file as errors name it.
+  [[nodiscard]] const std::string& name() const { return window_.name(); }
+
   // Goes to the next record. False at the end.
   [[nodiscard]] Result<bool> next();
+
+  enum class Found : std::uint8_t { kEnd, kRecord, kOdd };
+  // Goes to the next record, which may be odd: then it has no cells.
+  [[nodiscard]] Result<Found> next(const OddRecords& odd);
+
+  // The line of the odd record that next() found last, up to kMaxOddLine bytes of it.
+  [[nodiscard]] const std::string& odd_line() const { return odd_line_; }
 
   // The cells of the record, without quotes. They are valid until next().
   [[nodiscard]] std::span<const std::string_view> cells() const { return cells_; }
@@ -67,6 +87,7 @@ class CsvReader {
 
   [[nodiscard]] Result<void> skip_byte_order_mark();
   [[nodiscard]] Result<bool> read_record();
+  [[nodiscard]] Result<void> pass_line();
   [[nodiscard]] Result<void> scan();
   [[nodiscard]] Result<void> scan_special(char c);
   [[nodiscard]] Result<void> scan_end();
@@ -90,6 +111,8 @@ class CsvReader {
   std::uint64_t quote_line_ = 1;
   std::vector<RawCell> raw_;
   std::vector<std::string_view> cells_;
+  bool malformed_ = false;  // whether the last error is about the record, and not about the file
+  std::string odd_line_;
 };
 
 }  // namespace noisefloor

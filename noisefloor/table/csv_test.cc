@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/gzip.h"
+
 namespace noisefloor {
 namespace {
 
@@ -136,6 +138,39 @@ TEST(Csv, ReadsLongRecordsInPieces) {
   ASSERT_EQ(table.records.size(), 2U);
   EXPECT_EQ(table.records[0][1], cell);
   EXPECT_EQ(table.records[1][1], "2");
+}
+
+TEST(Csv, KeepsTheLineOfAnOddRecord) {
+  const OddRecords odd = OddRecords::become_null();
+  for (const std::size_t piece : {1U, 65536U}) {
+    CsvReader reader =
+        CsvReader::open(ByteSource::of("t.csv", "a,b\n1,2\n\"x\"\"y\nz\"\n3,\"4\n5,6", piece).value(), {}, odd).value();
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kRecord);
+    // A record with one cell, of which quotes were doubled: the lines are those of the file.
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kOdd);
+    EXPECT_EQ(reader.odd_line(), "\"x\"\"y");
+    EXPECT_TRUE(reader.cells().empty());
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kOdd);
+    EXPECT_EQ(reader.odd_line(), "z\"");
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kOdd);
+    EXPECT_EQ(reader.odd_line(), "3,\"4");
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kRecord);
+    EXPECT_EQ(reader.cells()[1], "6");
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kEnd);
+    EXPECT_EQ(reader.next(odd).value(), CsvReader::Found::kEnd);
+  }
+}
+
+// A file that is damaged is an error, whatever its records are.
+TEST(Csv, StillRefusesADamagedFileWithOddRecords) {
+  const OddRecords odd = OddRecords::become_null();
+  const std::string packed = testing::gzip("a,b\n1,2\nx\n");
+  CsvReader reader =
+      CsvReader::open(ByteSource::of("t.csv", packed.substr(0, packed.size() - 4)).value(), {}, odd).value();
+  Result<CsvReader::Found> found = reader.next(odd);
+  while (found.has_value() && found.value() != CsvReader::Found::kEnd) found = reader.next(odd);
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().message, "t.csv: the compressed data are cut off; copy the file again");
 }
 
 std::string in_quotes(const std::string& cell) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -49,7 +50,17 @@ std::span<const float> Dataset::example(std::size_t index) const {
 
 std::size_t Dataset::units() const {
   if (unit() == PrivacyUnit::kRow) return rows;
-  return std::unordered_set<std::uint32_t>(people.begin(), people.end()).size();
+  std::unordered_set<std::uint32_t> found(people.begin(), people.end());
+  found.erase(kNobody);
+  return found.size();
+}
+
+std::vector<std::uint64_t> Dataset::without_nulls(std::span<const std::uint64_t> numbers) const {
+  std::vector<std::uint64_t> kept;
+  kept.reserve(numbers.size());
+  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(kept),
+               [&](std::uint64_t number) { return !is_null(number); });
+  return kept;
 }
 
 Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
@@ -74,7 +85,9 @@ Result<Dataset> Dataset::take(std::span<const std::uint64_t> numbers) const {
     }
     if (!groups.empty()) taken.groups.push_back(groups[number]);
     if (!people.empty()) taken.people.push_back(people[number]);
+    if (!nulls.empty()) taken.nulls.push_back(nulls[number]);
   }
+  if (std::find(taken.nulls.begin(), taken.nulls.end(), 1) == taken.nulls.end()) taken.nulls.clear();
   return taken;
 }
 
@@ -98,6 +111,7 @@ Result<void> check_dataset(const Dataset& dataset) {
   if (dataset.people.size() != (dataset.unit() == PrivacyUnit::kPerson ? dataset.rows : 0)) {
     return not_as_declared("people", "be one a row where whole people are protected, and else none");
   }
+  if (!dataset.nulls.empty() && dataset.nulls.size() != dataset.rows) return not_as_declared("nulls", "be one a row");
   if (!all_finite(dataset.targets)) return not_as_declared("targets", "be finite");
   return success();
 }

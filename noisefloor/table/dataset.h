@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@
 #include "noisefloor/base/result.h"
 
 namespace noisefloor {
+
+// Dataset::people of a row that is nobody's: no person is protected by what happens to it, so it takes part in nothing.
+inline constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
 struct Dataset {
   std::size_t rows = 0;
@@ -30,12 +34,23 @@ struct Dataset {
   // The person that each example belongs to, by number, if whole people are protected; empty if single rows are.
   // Numbers are labels: they need not be dense, and their order means nothing.
   std::vector<std::uint32_t> people = {};
+  // 1 for each null record, 0 for others; empty if there is none. A null record did not fit the public schema
+  // (odd_records.h). It is a row of its person and is drawn like any other, and contributes nothing. Its features,
+  // label and target are 0 and mean nothing.
+  std::vector<std::uint8_t> nulls = {};
   // The most rows of one person that take part in a step. Public; 0 if single rows are protected.
   std::size_t rows_per_person = 0;
 
+  // Requires row < rows.
+  [[nodiscard]] bool is_null(std::uint64_t row) const { return !nulls.empty() && nulls[row] != 0; }
+  // Those of the examples that are not null, in their order. Requires numbers below `rows`.
+  [[nodiscard]] std::vector<std::uint64_t> without_nulls(std::span<const std::uint64_t> numbers) const;
+
   // Features of one example.
   [[nodiscard]] std::size_t width() const;
-  // The unit that is protected, and how many of them there are: people, or rows.
+  // The unit that is protected, and how many of them there are: people, or rows. Null records count, and so do people
+  // who have no others; rows of nobody do not. The number of private rows is private, too: see
+  // training/public_count.h.
   [[nodiscard]] PrivacyUnit unit() const { return rows_per_person > 0 ? PrivacyUnit::kPerson : PrivacyUnit::kRow; }
   [[nodiscard]] std::size_t units() const;
   // Requires index < rows.
@@ -49,7 +64,8 @@ struct Dataset {
 // The product of a shape's sizes. Fails for a shape without sizes, or with a 0, or beyond 2^48.
 [[nodiscard]] Result<std::size_t> volume(std::span<const std::size_t> shape);
 
-// Every vector is as long as `rows` and `shape` say (groups may be left out, and people together with rows_per_person);
+// Every vector is as long as `rows` and `shape` say (groups and nulls may be left out, and people together with
+// rows_per_person);
 // features and targets are finite; labels are in 0 … classes − 1. The refusal names the field, and no value of it.
 [[nodiscard]] Result<void> check_dataset(const Dataset& dataset);
 

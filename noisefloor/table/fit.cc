@@ -24,7 +24,8 @@ std::string percent(std::size_t part, std::size_t whole) { return fmt::format("{
 
 class FitReader {
  public:
-  FitReader(CsvReader reader, const Schema& schema) : reader_(std::move(reader)), schema_(schema) {}
+  FitReader(CsvReader reader, const Schema& schema, const OddRecords& odd)
+      : reader_(std::move(reader)), schema_(schema), odd_(odd) {}
 
   Result<Fit> read(const std::optional<std::vector<std::uint64_t>>& rows) {
     Schema without_outcome = schema_;
@@ -34,11 +35,11 @@ class FitReader {
     if (const auto* target = std::get_if<TargetColumn>(&schema_.outcome)) add(*target);
     std::size_t next = 0;
     for (std::uint64_t number = 0;; ++number) {
-      NF_TRY(const bool found, reader_.next());
-      if (!found || (rows && next == rows->size())) break;
+      NF_TRY(const CsvReader::Found found, reader_.next(odd_));
+      if (found == CsvReader::Found::kEnd || (rows && next == rows->size())) break;
       if (rows && number != (*rows)[next]) continue;
       ++next;
-      look_at_record();
+      if (found == CsvReader::Found::kRecord) look_at_record();
     }
     finish();
     return std::move(fit_);
@@ -115,6 +116,7 @@ class FitReader {
 
   CsvReader reader_;
   const Schema& schema_;
+  const OddRecords& odd_;
   std::vector<Place> numbers_;
   std::vector<Texts> texts_;
   Fit fit_;
@@ -157,8 +159,9 @@ void add_warnings(const CategoricalFit& fit, std::size_t rows, std::vector<std::
 Result<Fit> fit_of(const PublicRows& rows, const Schema& schema) {
   NF_TRY_VOID(check_schema(schema));
   NF_TRY(ByteSource source, ByteSource::open(rows.path));
-  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), rows.format));
-  return FitReader(std::move(reader), schema).read(rows.rows);
+  const OddRecords odd = rows.rows ? OddRecords::become_null() : OddRecords::are_errors();
+  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), rows.format, odd));
+  return FitReader(std::move(reader), schema, odd).read(rows.rows);
 }
 
 std::vector<std::string> warnings_of(const Fit& fit) {

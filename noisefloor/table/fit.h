@@ -54,7 +54,8 @@ struct Fit {
   std::vector<CategoricalFit> categorical;
 };
 
-// Fails as read_csv() does if the file is not a table with the schema's columns. The outcome may be missing.
+// Fails as read_csv() does if the file is not a table with the schema's columns. The outcome may be missing. Where only
+// some rows of the file are public, others may be odd (odd_records.h), and no error says where.
 [[nodiscard]] Result<Fit> fit_of(const PublicRows& rows, const Schema& schema);
 
 // Sentences for the owner of the data, each with the column and what to look at: bounds that clamp nearly all rows,

@@ -87,6 +87,21 @@ TEST_F(FitTest, LooksAtPublicRowsAlone) {
   }
 }
 
+// Where a part of a file is public, the others may be odd, and no error says where.
+TEST_F(FitTest, PassesOverOddRowsOfAPartlyPrivateFile) {
+  for (const char* odd : {"987\n", "\"987\n", "0,\"x\"y,low\n", "\n", "0,state,low,low\n"}) {
+    const std::string text = std::string("age,work,income\n0.5,state,low\n") + odd + "0.7,state,high\n";
+    for (const std::uint64_t other : {1U, 2U}) {
+      const Result<Fit> found = fit(text, people(), std::vector<std::uint64_t>{0, other});
+      ASSERT_TRUE(found.has_value()) << odd;
+      EXPECT_EQ(found.value().rows, other) << odd;
+    }
+    const Result<Fit> all = fit(text, people());
+    ASSERT_FALSE(all.has_value()) << "a public file has errors with lines";
+    EXPECT_NE(all.error().message.find(":3: "), std::string::npos) << all.error().message;
+  }
+}
+
 TEST_F(FitTest, CountsButDoesNotKeepEveryText) {
   std::string text = "age,work,income\n";
   for (int i = 0; i < 1500; ++i) text += fmt::format("0,text-{},low\n", i);

@@ -59,7 +59,7 @@ class IdxFile {
       left -= got;
     }
     NF_TRY(const std::size_t extra, source_.read(std::span(piece).first(1)));
-    if (extra > 0) return error_at(offset_, "bytes after the last element that the header declares");
+    if (extra > 0) return error("there are bytes after the last element that the header declares; copy it again");
     return success();
   }
 
@@ -67,6 +67,10 @@ class IdxFile {
     return error_at_byte(name(), offset, what);
   }
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
+  // An error that does not show how long the file is.
+  [[nodiscard]] Error error(std::string_view what) const {
+    return input_data_error(one_line(fmt::format("{}: {}", name(), what)));
+  }
 
  private:
   Result<void> fill(std::span<char> into) {
@@ -79,9 +83,7 @@ class IdxFile {
     return success();
   }
 
-  [[nodiscard]] Error cut_off() const {
-    return error_at(offset_, "the file ends before what its header declares; copy it again");
-  }
+  [[nodiscard]] Error cut_off() const { return error("the file ends before what its header declares; copy it again"); }
 
   ByteSource source_;
   std::vector<std::size_t> sizes_;
@@ -109,14 +111,15 @@ Result<Dataset> pixels_of(IdxFile& file) {
 
 }  // namespace
 
-Result<Dataset> read_idx(const std::string& images_path, const std::string& labels_path, std::int32_t classes) {
+Result<Dataset> read_idx(const std::string& images_path, const std::string& labels_path, std::int32_t classes,
+                         const OddRecords& odd) {
   NF_TRY_VOID(check_classes(classes));
   NF_TRY(ByteSource images, ByteSource::open(images_path));
   NF_TRY(ByteSource labels, ByteSource::open(labels_path));
-  return read_idx(std::move(images), std::move(labels), classes);
+  return read_idx(std::move(images), std::move(labels), classes, odd);
 }
 
-Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t classes) {
+Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t classes, const OddRecords& odd) {
   NF_TRY_VOID(check_classes(classes));
   IdxFile image_file(std::move(images));
   NF_TRY_VOID(image_file.read_header(3, 4, "images, 3 or 4"));
@@ -127,20 +130,27 @@ Result<Dataset> read_idx(ByteSource images, ByteSource labels, std::int32_t clas
                                fmt::format("the number of labels must be that of the images in {}", image_file.name()));
   }
   std::vector<std::int32_t> read;
+  std::vector<std::uint8_t> nulls;
+  bool any_null = false;
   NF_TRY_VOID(label_file.read_elements([&](std::span<const char> piece) -> Result<void> {
     for (std::size_t i = 0; i < piece.size(); ++i) {
       const auto label = static_cast<unsigned char>(piece[i]);
-      if (label >= classes) {
-        return label_file.error_at(label_file.offset() + i,
-                                   fmt::format("a label must be below {}, the number of classes", classes));
+      const bool null = label >= classes;
+      if (null) {
+        const Result<void> met = odd.meet(label_file.error_at(
+            label_file.offset() + i, fmt::format("a label must be below {}, the number of classes", classes)));
+        if (!met.has_value()) return met;
       }
-      read.push_back(label);
+      any_null = any_null || null;
+      nulls.push_back(null ? 1 : 0);
+      read.push_back(null ? 0 : label);
     }
     return success();
   }));
   NF_TRY(Dataset data, pixels_of(image_file));
   data.classes = classes;
   data.labels = std::move(read);
+  if (any_null) data.nulls = std::move(nulls);
   return data;
 }
 

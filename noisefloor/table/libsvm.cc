@@ -75,8 +75,8 @@ void normalise(std::span<float> example) {
 
 class LibsvmReader {
  public:
-  LibsvmReader(ByteSource source, const LibsvmOptions& options, LabelIndex labels)
-      : window_(std::move(source)), options_(options), labels_(std::move(labels)), absent_(scaled(0)) {
+  LibsvmReader(ByteSource source, const LibsvmOptions& options, LabelIndex labels, const OddRecords& odd)
+      : window_(std::move(source)), options_(options), labels_(std::move(labels)), odd_(odd), absent_(scaled(0)) {
     data_.shape = {options.dimension};
     data_.classes = static_cast<std::int32_t>(options.classes.size());
   }
@@ -85,34 +85,58 @@ class LibsvmReader {
     while (true) {
       NF_TRY(const std::optional<std::string_view> line, next_line());
       if (!line) break;
-      NF_TRY_VOID(add_line(*line));
+      const std::size_t begin = data_.features.size();
+      const Result<void> added = too_long_ ? Result<void>(long_line()) : add_line(*line);
+      if (added.has_value()) continue;
+      NF_TRY_VOID(odd_.meet(added.error()));
+      data_.features.resize(begin);
+      add_null();
     }
-    if (data_.rows == 0) return error("the file holds no examples");
+    if (data_.rows == 0 && odd_.precise()) return error("the file holds no examples");
     return std::move(data_);
   }
 
  private:
-  // The next line, valid until the one after it. Nothing at the end.
+  [[nodiscard]] Error long_line() const {
+    return error(fmt::format("a line of more than {} bytes", options_.max_line_bytes));
+  }
+
+  void add_null() {
+    if (data_.nulls.empty()) data_.nulls.resize(data_.rows);
+    data_.features.resize(data_.features.size() + options_.dimension);
+    add_example(0, true);
+  }
+
+  void add_example(std::int32_t label, bool null) {
+    if (!data_.nulls.empty() || null) data_.nulls.push_back(null ? 1 : 0);
+    data_.labels.push_back(label);
+    ++data_.rows;
+  }
+
+  // The next line, valid until the one after it: of a line that is too long, its end. Nothing at the end.
   Result<std::optional<std::string_view>> next_line() {
     window_.drop(length_);
     length_ = 0;
     ++line_;
+    too_long_ = false;
     std::size_t looked_at = 0;
     while (true) {
       const std::string_view text = window_.text();
       const std::size_t end = text.find('\n', looked_at);
       looked_at = std::min(end, text.size());
-      if (looked_at > options_.max_line_bytes) {
-        return error(fmt::format("a line of more than {} bytes", options_.max_line_bytes));
-      }
+      if (looked_at > options_.max_line_bytes) too_long_ = true;
       if (end != std::string_view::npos) {
         length_ = end + 1;
         return text.substr(0, end);
       }
+      if (too_long_) {
+        window_.drop(looked_at);
+        looked_at = 0;
+      }
       NF_TRY(const bool more, window_.more());
       if (more) continue;
       length_ = looked_at;
-      if (length_ == 0) return std::optional<std::string_view>();
+      if (length_ == 0 && !too_long_) return std::optional<std::string_view>();
       return window_.text();
     }
   }
@@ -132,8 +156,7 @@ class LibsvmReader {
     const std::span<float> example = std::span(data_.features).subspan(begin);
     NF_TRY_VOID(fill(example, line));
     if (options_.normalise) normalise(example);
-    data_.labels.push_back(static_cast<std::int32_t>(*label));
-    ++data_.rows;
+    add_example(static_cast<std::int32_t>(*label), false);
     return success();
   }
 
@@ -170,7 +193,9 @@ class LibsvmReader {
   Window window_;
   const LibsvmOptions& options_;
   LabelIndex labels_;
+  const OddRecords& odd_;
   float absent_;
+  bool too_long_ = false;  // the line
   std::size_t length_ = 0;
   std::uint64_t line_ = 0;
   Dataset data_;
@@ -187,15 +212,15 @@ Result<LabelIndex> check_options(const LibsvmOptions& options) {
 
 }  // namespace
 
-Result<Dataset> read_libsvm(const std::string& path, const LibsvmOptions& options) {
+Result<Dataset> read_libsvm(const std::string& path, const LibsvmOptions& options, const OddRecords& odd) {
   NF_TRY_VOID(check_options(options));
   NF_TRY(ByteSource source, ByteSource::open(path));
-  return read_libsvm(std::move(source), options);
+  return read_libsvm(std::move(source), options, odd);
 }
 
-Result<Dataset> read_libsvm(ByteSource source, const LibsvmOptions& options) {
+Result<Dataset> read_libsvm(ByteSource source, const LibsvmOptions& options, const OddRecords& odd) {
   NF_TRY(LabelIndex labels, check_options(options));
-  return LibsvmReader(std::move(source), options, std::move(labels)).read();
+  return LibsvmReader(std::move(source), options, std::move(labels), odd).read();
 }
 
 }  // namespace noisefloor

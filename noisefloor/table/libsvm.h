@@ -2,7 +2,9 @@
 // Features that are not listed are 0. Text after a '#' is a comment.
 //
 // Guarantee:     an example depends only on its own line and the options. Values beyond the bounds are clamped, never
-//                refused. Errors name file, line and what was expected, and nothing that the file holds.
+//                refused. A line that is no example is a null record where rows are private, as they are unless the
+//                caller says otherwise (odd_records.h), and a file without examples is a file. For public rows errors
+//                name file, line and what was expected, and nothing that the file holds.
 // Requires:      options that were not made by looking at the private data.
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -14,6 +16,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/table/byte_source.h"
 #include "noisefloor/table/dataset.h"
+#include "noisefloor/table/odd_records.h"
 #include "noisefloor/table/scaling.h"
 
 namespace noisefloor {
@@ -32,8 +35,10 @@ struct LibsvmOptions {
   std::size_t max_line_bytes = std::size_t{16} << 20;
 };
 
-// Plain, or compressed with gzip. A file without examples is an error.
-[[nodiscard]] Result<Dataset> read_libsvm(const std::string& path, const LibsvmOptions& options);
-[[nodiscard]] Result<Dataset> read_libsvm(ByteSource source, const LibsvmOptions& options);
+// Plain, or compressed with gzip. A public file without examples is an error.
+[[nodiscard]] Result<Dataset> read_libsvm(const std::string& path, const LibsvmOptions& options,
+                                          const OddRecords& odd = OddRecords::become_null());
+[[nodiscard]] Result<Dataset> read_libsvm(ByteSource source, const LibsvmOptions& options,
+                                          const OddRecords& odd = OddRecords::become_null());
 
 }  // namespace noisefloor

@@ -20,7 +20,7 @@ LibsvmOptions options() { return {.dimension = 4, .classes = {"-1", "1"}, .lower
 
 Result<Dataset> read(const std::string& text, const LibsvmOptions& how, std::size_t piece = 65536) {
   NF_TRY(ByteSource source, ByteSource::of("t.svm", text, piece));
-  return read_libsvm(std::move(source), how);
+  return read_libsvm(std::move(source), how, OddRecords::are_errors());
 }
 
 void expect_refusal(const std::string& text, const std::string& message, const LibsvmOptions& how = options()) {

@@ -37,26 +37,31 @@ Result<NumericColumn> find_numeric_column(const Schema& schema, const std::strin
 
 Result<void> for_each_number(ByteSource source, const Schema& schema, const CsvFormat& format,
                              const NumericColumn& column, const TakeNumber& take) {
-  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format));
+  const OddRecords odd = OddRecords::become_null();
+  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format, odd));
   NF_TRY_VOID(internal::check_header(reader, schema));
   NF_TRY(const std::size_t cell, internal::cell_of(reader, column.name));
   std::optional<std::size_t> person;
   if (schema.person) {
     NF_TRY(person, internal::cell_of(reader, schema.person->name));
   }
-  bool any = false;
   while (true) {
-    NF_TRY(const bool found, reader.next());
-    if (!found) break;
-    any = true;
-    NF_TRY(const double value, internal::number_in(reader, schema, column, reader.cells()[cell]));
+    NF_TRY(const CsvReader::Found found, reader.next(odd));
+    if (found == CsvReader::Found::kEnd) return success();
+    std::optional<double> value = column.missing;
     std::string_view id;
+    if (found == CsvReader::Found::kRecord) {
+      const auto number = internal::number_in(reader, schema, column, reader.cells()[cell]);
+      if (number.has_value()) value = number.value();
+    }
     if (person) {
-      NF_TRY(id, internal::person_in(reader, schema, reader.cells()[*person]));
+      if (found == CsvReader::Found::kOdd) continue;
+      const auto whose = internal::person_in(reader, schema, reader.cells()[*person]);
+      if (!whose.has_value()) continue;
+      id = whose.value();
     }
     NF_TRY_VOID(take(value, id));
   }
-  return any ? success() : Result<void>(reader.error("the table holds no records"));
 }
 
 }  // namespace noisefloor

@@ -31,15 +31,15 @@ ColumnType type_of(std::string_view cell) {
 
 Result<CsvReader> reader_of(const std::string& path, const CsvFormat& format) {
   NF_TRY(ByteSource source, ByteSource::open(path));
-  return CsvReader::open(std::move(source), format);
+  return CsvReader::open(std::move(source), format, OddRecords::become_null());
 }
 
 // Calls `take` with the number of the column and the cell, for each cell that is not missing.
 template <class Take>
 Result<void> for_each_cell(CsvReader& reader, const Take& take) {
   while (true) {
-    NF_TRY(const bool found, reader.next());
-    if (!found) return success();
+    NF_TRY(const CsvReader::Found found, reader.next(OddRecords::become_null()));
+    if (found == CsvReader::Found::kEnd) return success();
     for (std::size_t i = 0; i < reader.cells().size(); ++i) {
       if (!is_missing(reader.cells()[i])) take(i, reader.cells()[i]);
     }

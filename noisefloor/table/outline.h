@@ -2,7 +2,8 @@
 //
 // Guarantee:     outline_csv reads only names and types. An outline holds neither a bound, nor a value, nor the number
 //                of rows, so that a description which is written from it is not made from the data. A type depends on
-//                all records: a single cell that is not a number makes a column of texts.
+//                all records: a single cell that is not a number makes a column of texts. Odd records (odd_records.h)
+//                decide no type, and are no error.
 // Not covered:   the types themselves come from the data. If even those must stay private, write the description by
 //                hand.
 // Thread safety: pure functions; plain data.

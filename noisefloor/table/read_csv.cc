@@ -33,7 +33,8 @@ struct Encoder {
 
 class TableReader {
  public:
-  TableReader(CsvReader reader, const Schema& schema) : reader_(std::move(reader)), schema_(schema) {}
+  TableReader(CsvReader reader, const Schema& schema, const OddRecords& odd)
+      : reader_(std::move(reader)), schema_(schema), odd_(odd) {}
 
   Result<Dataset> read() {
     NF_TRY_VOID(internal::check_header(reader_, schema_));
@@ -59,11 +60,15 @@ class TableReader {
       data_.classes = static_cast<std::int32_t>(label->classes.size());
     }
     while (true) {
-      NF_TRY(const bool found, reader_.next());
-      if (!found) break;
-      NF_TRY_VOID(add_record());
+      NF_TRY(const CsvReader::Found found, reader_.next(odd_));
+      if (found == CsvReader::Found::kEnd) break;
+      if (found == CsvReader::Found::kOdd) {
+        add_null({});
+      } else {
+        NF_TRY_VOID(add_record());
+      }
     }
-    if (data_.rows == 0) return reader_.error("the table holds no records");
+    if (data_.rows == 0 && odd_.precise()) return reader_.error("the table holds no records");
     return std::move(data_);
   }
 
@@ -82,9 +87,51 @@ class TableReader {
   }
 
   Result<void> add_record() {
+    const Result<std::string_view> person = person_ ? internal::person_in(reader_, schema_, reader_.cells()[*person_])
+                                                    : Result<std::string_view>(std::string_view());
     const std::size_t begin = data_.features.size();
     data_.features.resize(begin + data_.shape.front());
-    float* out = data_.features.data() + begin;
+    Result<Outcome> outcome = read_features(data_.features.data() + begin);
+    if (outcome.has_value() && person.has_value()) {
+      add_row(person.value(), outcome.value(), false);
+      return success();
+    }
+    data_.features.resize(begin);
+    NF_TRY_VOID(odd_.meet(outcome.has_value() ? person.error() : outcome.error()));
+    add_null(person.has_value() ? person.value() : std::string_view());
+    return success();
+  }
+
+  // What is to be predicted: a class or a number.
+  struct Outcome {
+    std::int32_t label = 0;
+    float target = 0;
+  };
+
+  // A record that does not fit. The person is empty if nothing says whose it is.
+  void add_null(std::string_view person) {
+    data_.features.resize(data_.features.size() + data_.shape.front());
+    add_row(person, {}, true);
+  }
+
+  // Everything about a record except its features.
+  void add_row(std::string_view person, const Outcome& outcome, bool null) {
+    if (null && data_.nulls.empty()) data_.nulls.resize(data_.rows);
+    if (null || !data_.nulls.empty()) data_.nulls.push_back(null ? 1 : 0);
+    ++data_.rows;
+    if (group_) {
+      data_.groups.push_back(
+          number_of(reader_.cells().empty() ? std::string_view() : reader_.cells()[*group_], groups_));
+    }
+    if (person_) data_.people.push_back(person.empty() ? kNobody : number_of(person, people_));
+    if (classes_) {
+      data_.labels.push_back(outcome.label);
+    } else {
+      data_.targets.push_back(outcome.target);
+    }
+  }
+
+  Result<Outcome> read_features(float* out) const {
     for (const Encoder& encoder : encoders_) {
       const std::string_view cell = reader_.cells()[encoder.cell];
       if (const auto* numeric = std::get_if<Numeric>(&encoder.kind)) {
@@ -102,10 +149,7 @@ class TableReader {
         out += categorical.width;
       }
     }
-    ++data_.rows;
-    if (group_) data_.groups.push_back(number_of(reader_.cells()[*group_], groups_));
-    if (person_) NF_TRY_VOID(add_person(reader_.cells()[*person_]));
-    return outcome_ ? add_outcome(reader_.cells()[*outcome_]) : add_no_outcome();
+    return outcome_ ? outcome_in(reader_.cells()[*outcome_]) : no_outcome();
   }
 
   using Numbers = std::unordered_map<std::string, std::uint32_t>;
@@ -115,22 +159,12 @@ class TableReader {
     return numbers.try_emplace(std::string(text), next).first->second;
   }
 
-  Result<void> add_person(std::string_view cell) {
-    NF_TRY(const std::string_view id, internal::person_in(reader_, schema_, cell));
-    data_.people.push_back(number_of(id, people_));
-    return success();
+  [[nodiscard]] Outcome no_outcome() const {
+    if (classes_) return {};
+    return {0, static_cast<float>(std::get<TargetColumn>(schema_.outcome).lower)};
   }
 
-  Result<void> add_no_outcome() {
-    if (classes_) {
-      data_.labels.push_back(0);
-    } else {
-      data_.targets.push_back(static_cast<float>(std::get<TargetColumn>(schema_.outcome).lower));
-    }
-    return success();
-  }
-
-  Result<void> add_outcome(std::string_view cell) {
+  [[nodiscard]] Result<Outcome> outcome_in(std::string_view cell) const {
     if (classes_) {
       const std::optional<std::size_t> label = classes_->find(cell);
       if (!label) {
@@ -139,8 +173,7 @@ class TableReader {
             "add its class to classes = […] under [data]",
             std::get<LabelColumn>(schema_.outcome).name, data_.classes));
       }
-      data_.labels.push_back(static_cast<std::int32_t>(*label));
-      return success();
+      return Outcome{static_cast<std::int32_t>(*label), 0};
     }
     const auto& target = std::get<TargetColumn>(schema_.outcome);
     const std::optional<double> value = internal::is_missing(schema_, cell) ? std::nullopt : parse_decimal(cell);
@@ -150,12 +183,12 @@ class TableReader {
           "take it out",
           target.name));
     }
-    data_.targets.push_back(clamp_and_scale(*value, target.lower, target.upper, Scaling::kNone));
-    return success();
+    return Outcome{0, clamp_and_scale(*value, target.lower, target.upper, Scaling::kNone)};
   }
 
   CsvReader reader_;
   const Schema& schema_;
+  const OddRecords& odd_;
   std::vector<Encoder> encoders_;
   std::optional<std::size_t> outcome_;
   std::optional<TextIndex> classes_;
@@ -168,22 +201,24 @@ class TableReader {
 
 }  // namespace
 
-Result<void> check_csv_header(const std::string& path, const Schema& schema, const CsvFormat& format) {
+Result<void> check_csv_header(const std::string& path, const Schema& schema, const CsvFormat& format,
+                              const OddRecords& odd) {
   NF_TRY(ByteSource source, ByteSource::open(path));
-  NF_TRY(const CsvReader reader, CsvReader::open(std::move(source), format));
+  NF_TRY(const CsvReader reader, CsvReader::open(std::move(source), format, odd));
   return internal::check_header(reader, schema);
 }
 
-Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format) {
+Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format,
+                         const OddRecords& odd) {
   NF_TRY_VOID(check_schema(schema));
   NF_TRY(ByteSource source, ByteSource::open(path));
-  return read_csv(std::move(source), schema, format);
+  return read_csv(std::move(source), schema, format, odd);
 }
 
-Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format) {
+Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format, const OddRecords& odd) {
   NF_TRY_VOID(check_schema(schema));
-  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format));
-  return TableReader(std::move(reader), schema).read();
+  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format, odd));
+  return TableReader(std::move(reader), schema, odd).read();
 }
 
 }  // namespace noisefloor

@@ -2,10 +2,11 @@
 //
 // Guarantee:     what an example looks like depends on its own record and the schema alone: bounds, categories and
 //                classes are stated and never taken from the data. Numbers beyond their bounds are clamped and
-//                categories that are not listed have a place, so that neither is an error. Errors name file, line and
-//                column, and no cell. Of the file's first line they show at most a name that differs from a column of
-//                the schema in case alone or, where the line names at least half of the schema's columns and so is a
-//                header, in a few letters.
+//                categories that are not listed have a place. A record that does not fit is a null record where rows
+//                are private, as they are unless the caller says otherwise (odd_records.h), and a table without
+//                records is a table. For public rows errors name file, line and column, and no cell. Of the file's
+//                first line errors show at most a name that differs from a column of the schema in case alone or,
+//                where the line names at least half of the schema's columns and so is a header, in a few letters.
 // Requires:      that the schema was not made by looking at the private table.
 // Thread safety: pure functions; plain data.
 #pragma once
@@ -20,6 +21,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/table/csv.h"
 #include "noisefloor/table/dataset.h"
+#include "noisefloor/table/odd_records.h"
 #include "noisefloor/table/scaling.h"
 
 namespace noisefloor {
@@ -29,7 +31,7 @@ struct NumericColumn {
   std::string name;
   double lower = 0;
   double upper = 0;
-  std::optional<double> missing = std::nullopt;  // replaces a missing value; none: such a cell is an error
+  std::optional<double> missing = std::nullopt;  // replaces a missing value; none: such a record does not fit
   Scaling scaling = Scaling::kSymmetric;
 };
 
@@ -48,20 +50,21 @@ struct CategoricalColumn {
 
 using FeatureColumn = std::variant<NumericColumn, CategoricalColumn>;
 
-// The class of an example is its text's place in `classes`. Another text is an error.
+// The class of an example is its text's place in `classes`. A record with another text does not fit.
 struct LabelColumn {
   std::string name;
   std::vector<std::string> classes;
 };
 
-// A number to predict. It cannot be missing.
+// A number to predict. A record without it does not fit.
 struct TargetColumn {
   std::string name;
   double lower = 0;
   double upper = 0;
 };
 
-// The column that says whose record it is. Its texts are compared exactly, shown to nobody, and cannot be missing.
+// The column that says whose record it is. Its texts are compared exactly and shown to nobody. A record without one is
+// nobody's (kNobody): a null record that takes part in nothing.
 struct PersonColumn {
   std::string name;
   std::size_t rows_each = 1;  // Dataset::rows_per_person
@@ -87,12 +90,14 @@ struct Schema {
 [[nodiscard]] Result<void> check_schema(const Schema& schema);
 
 // Every record of a CSV file with a header, plain or compressed with gzip. Columns that the schema does not name are
-// left out. A table without records is an error.
-[[nodiscard]] Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format = {});
-[[nodiscard]] Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format = {});
+// left out. A public table without records is an error.
+[[nodiscard]] Result<Dataset> read_csv(const std::string& path, const Schema& schema, const CsvFormat& format = {},
+                                       const OddRecords& odd = OddRecords::become_null());
+[[nodiscard]] Result<Dataset> read_csv(ByteSource source, const Schema& schema, const CsvFormat& format = {},
+                                       const OddRecords& odd = OddRecords::become_null());
 
 // Whether the first line of the file names the columns of the schema, as read_csv checks it. Nothing else is read.
-[[nodiscard]] Result<void> check_csv_header(const std::string& path, const Schema& schema,
-                                            const CsvFormat& format = {});
+[[nodiscard]] Result<void> check_csv_header(const std::string& path, const Schema& schema, const CsvFormat& format = {},
+                                            const OddRecords& odd = OddRecords::become_null());
 
 }  // namespace noisefloor

@@ -34,7 +34,7 @@ Schema prices() {
 
 Result<Dataset> read(const std::string& text, const Schema& schema, const CsvFormat& format = {}) {
   NF_TRY(ByteSource source, ByteSource::of("t.csv", text));
-  return read_csv(std::move(source), schema, format);
+  return read_csv(std::move(source), schema, format, OddRecords::are_errors());
 }
 
 void expect_refusal(const std::string& text, const Schema& schema, const std::string& message) {

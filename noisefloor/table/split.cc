@@ -33,14 +33,16 @@ class Keys {
 
 namespace {
 
+Result<void> check_fractions(double validation, double test) {
+  if (validation >= 0 && test >= 0 && validation + test < 1) return success();
+  return invalid_argument(fmt::format(
+      "the fractions for validation and test must be 0 or above, with a sum below 1; got {} and {}", validation, test));
+}
+
 // first_of(row) is the row whose key decides.
 template <class FirstOf>
 Result<Split> split_by_keys(std::uint64_t rows, double validation, double test, std::uint64_t seed, FirstOf first_of) {
-  if (!(validation >= 0 && test >= 0 && validation + test < 1)) {
-    return invalid_argument(
-        fmt::format("the fractions for validation and test must be 0 or above, with a sum below 1; got {} and {}",
-                    validation, test));
-  }
+  NF_TRY_VOID(check_fractions(validation, test));
   const auto test_below = static_cast<std::uint64_t>(std::ldexp(test, 64));
   const auto validation_below = static_cast<std::uint64_t>(std::ldexp(test + validation, 64));
   const Keys keys(seed);
@@ -63,6 +65,19 @@ Result<Split> split_by_fraction(const Dataset& data, double validation, double t
   std::unordered_map<std::uint32_t, std::uint64_t> first_rows;
   return split_by_keys(data.rows, validation, test, seed,
                        [&](std::uint64_t row) { return first_rows.try_emplace(data.people[row], row).first->second; });
+}
+
+Result<std::uint64_t> count_for_training(std::uint64_t rows, double validation, double test, std::uint64_t seed) {
+  NF_TRY_VOID(check_fractions(validation, test));
+  if (validation + test == 0) return rows;
+  if (rows > kMostCounted) return static_cast<std::uint64_t>(static_cast<double>(rows) * (1 - (validation + test)));
+  const auto kept_below = static_cast<std::uint64_t>(std::ldexp(test + validation, 64));
+  const Keys keys(seed);
+  std::uint64_t count = 0;
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    if (keys.of(row) >= kept_below) ++count;
+  }
+  return count;
 }
 
 Result<Split> split_by_count(std::uint64_t rows, std::uint64_t validation, std::uint64_t test, std::uint64_t seed) {

@@ -39,6 +39,12 @@ struct Split {
 // The same for the rows of `data`, by its unit: people are never divided.
 [[nodiscard]] Result<Split> split_by_fraction(const Dataset& data, double validation, double test, std::uint64_t seed);
 
+// How many of so many rows are kept for training, by the same rule: a public number if that of the rows is. About so
+// many where there are more than kMostCounted rows. The fractions are as above (checked).
+inline constexpr std::uint64_t kMostCounted = 50'000'000;
+[[nodiscard]] Result<std::uint64_t> count_for_training(std::uint64_t rows, double validation, double test,
+                                                       std::uint64_t seed);
+
 // Keeps exactly this many rows, those with the lowest keys. Their sum must be below the number of rows.
 [[nodiscard]] Result<Split> split_by_count(std::uint64_t rows, std::uint64_t validation, std::uint64_t test,
                                            std::uint64_t seed);

@@ -195,13 +195,14 @@ Dataset as_dataset(const Sequences& sequences) {
   return data;
 }
 
-Result<Sequences> read_text(const std::string& path, const Alphabet& alphabet, std::size_t length) {
+Result<Sequences> read_text(const std::string& path, const Alphabet& alphabet, std::size_t length,
+                            const OddRecords& odd) {
   NF_TRY_VOID(check_length(length));
   NF_TRY(ByteSource source, ByteSource::open(path));
-  return read_text(std::move(source), alphabet, length);
+  return read_text(std::move(source), alphabet, length, odd);
 }
 
-Result<Sequences> read_text(ByteSource source, const Alphabet& alphabet, std::size_t length) {
+Result<Sequences> read_text(ByteSource source, const Alphabet& alphabet, std::size_t length, const OddRecords& odd) {
   NF_TRY_VOID(check_length(length));
   Window window(std::move(source));
   Cutter cutter(length, alphabet.size());
@@ -212,7 +213,7 @@ Result<Sequences> read_text(ByteSource source, const Alphabet& alphabet, std::si
     cutter.cut(tokens);
   }
   Sequences sequences = std::move(cutter).finish();
-  if (sequences.rows == 0) {
+  if (sequences.rows == 0 && odd.precise()) {
     return error_at_byte(window.name(), 0,
                          fmt::format("the text must have at least {} characters, one sequence", length + 1));
   }

@@ -20,6 +20,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/table/byte_source.h"
 #include "noisefloor/table/dataset.h"
+#include "noisefloor/table/odd_records.h"
 
 namespace noisefloor {
 
@@ -73,8 +74,11 @@ struct Sequences {
 [[nodiscard]] Dataset as_dataset(const Sequences& sequences);
 
 // Reads a text file, plain or compressed with gzip, and cuts it into sequences from its beginning. A rest at the end
-// that is shorter than length + 1 is dropped; a text that is shorter as a whole is an error.
-[[nodiscard]] Result<Sequences> read_text(const std::string& path, const Alphabet& alphabet, std::size_t length);
-[[nodiscard]] Result<Sequences> read_text(ByteSource source, const Alphabet& alphabet, std::size_t length);
+// that is shorter than length + 1 is dropped. A text that is shorter as a whole has no sequences: an error if it is
+// public (odd_records.h).
+[[nodiscard]] Result<Sequences> read_text(const std::string& path, const Alphabet& alphabet, std::size_t length,
+                                          const OddRecords& odd = OddRecords::become_null());
+[[nodiscard]] Result<Sequences> read_text(ByteSource source, const Alphabet& alphabet, std::size_t length,
+                                          const OddRecords& odd = OddRecords::become_null());
 
 }  // namespace noisefloor

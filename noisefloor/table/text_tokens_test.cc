@@ -16,7 +16,7 @@ using testing::expect_invalid;
 Result<Sequences> read(const std::string& text, const Alphabet& alphabet, std::size_t length,
                        std::size_t piece = 65536) {
   NF_TRY(ByteSource source, ByteSource::of("t.txt", text, piece));
-  return read_text(std::move(source), alphabet, length);
+  return read_text(std::move(source), alphabet, length, OddRecords::are_errors());
 }
 
 std::vector<std::int32_t> tokens_of(const std::string& text, const Alphabet& alphabet) {
@@ -87,7 +87,8 @@ TEST(Sequences, AreReadFromFilesOrRefused) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder.path("t"), testing::gzip("987654321")).has_value());
   EXPECT_EQ(read_text(folder.path("t"), Alphabet::bytes(), 8).value().rows, 1U);
-  const Error error = read_text(folder.path("t"), Alphabet::bytes(), 9).error();
+  EXPECT_EQ(read_text(folder.path("t"), Alphabet::bytes(), 9).value().rows, 0U);
+  const Error error = read_text(folder.path("t"), Alphabet::bytes(), 9, OddRecords::are_errors()).error();
   EXPECT_EQ(error.code, ErrorCode::kInputData);
   EXPECT_EQ(error.message, folder.path("t") + ": at byte 0: the text must have at least 10 characters, one sequence");
   EXPECT_EQ(read("", Alphabet::bytes(), 1).error().code, ErrorCode::kInputData);

@@ -93,7 +93,7 @@ Result<std::size_t> TapeSource::add(std::span<const float> at, std::span<const s
   try {
     const std::size_t most = examples.empty() ? 1 : micro_batch(rule);
     torch::manual_seed(stream.next_u64());  // of dropout
-    if (!people_) return add_rows(examples, 1, most, rule, stream, sum);
+    if (!people_) return add_rows(data_->without_nulls(examples), 1, most, rule, stream, sum);
     const PeoplesRows taken = people_->take(examples, stream);
     NF_TRY(const std::size_t within, add_rows(taken.single, 1, most, rule, stream, sum));
     NF_TRY(const std::size_t more, add_people(taken, most, rule, stream, sum));

@@ -259,5 +259,38 @@ TEST(TapeSource, FailuresInsideDoNotQuoteData) {
   EXPECT_EQ(failed.error().message.find("987"), std::string::npos);
 }
 
+// The same rule as that of lanes: a null record adds nothing, to rows and to people.
+TEST(TapeSource, AddsNothingForNullRecords) {
+  torch::nn::Sequential net = small_network();
+  for (const bool by_person : {false, true}) {
+    Dataset data = images(13);
+    if (by_person) {
+      data.rows_per_person = 4;
+      for (std::uint32_t row = 0; row < 13; ++row) data.people.push_back(row / 3);
+    }
+    data.nulls.resize(13);
+    std::vector<std::uint64_t> kept;
+    for (std::size_t row = 0; row < 13; ++row) {
+      data.nulls[row] = row == 1 || (row >= 3 && row < 6) ? 1 : 0;
+      if (data.nulls[row] == 0) kept.push_back(row);
+      if (data.nulls[row] != 0) std::fill_n(data.features.begin() + static_cast<long>(row) * 64, 64, -3.0F);
+    }
+    const Dataset rest = data.take(kept).value();
+    const auto sum_of = [&](const Dataset& of) {
+      const auto source = source_of(net, of, 5);
+      const ClipRule rule = ClipRule::create(FlatClip{ClipNorm::of(0.9)}).value();
+      std::vector<std::uint64_t> all(source->examples());
+      std::iota(all.begin(), all.end(), 0);
+      ReplayRandom random = ReplayRandom::create(1).value();
+      std::vector<float> sum(source->parameters());
+      EXPECT_TRUE(source->add(source->weights(), all, &rule, random, sum).has_value());
+      return sum;
+    };
+    const std::vector<float> odd = sum_of(data);
+    const std::vector<float> expected = sum_of(rest);
+    for (std::size_t i = 0; i < odd.size(); ++i) ASSERT_NEAR(odd[i], expected[i], 1e-5) << i;
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -21,10 +21,11 @@ Json clip_json(const ClipRule::Kind& clip) {
 
 std::string configuration_of(const ConfiguredRun& run) {
   const TrainingDescent& descent = run.training.descent;
+  const bool person = run.rows_per_person > 0;
   Json json{{"model", run.training.model.name},
             {"parameters", run.parameters},
-            {"rows", run.data.rows},
-            {"unit", name_of(run.data.unit())},
+            {person ? "people" : "rows", run.count.units.value()},
+            {"unit", name_of(person ? PrivacyUnit::kPerson : PrivacyUnit::kRow)},
             {"sampler", descent.sampler == SamplerKind::kFixedSize ? "fixed-size" : "poisson"},
             {"batch_size", descent.batch_size.value()},
             {"steps", run.steps.value()},
@@ -42,10 +43,7 @@ std::string configuration_of(const ConfiguredRun& run) {
             {"copies", descent.augmentation.copies},
             {"shift", descent.augmentation.shift},
             {"mirror", descent.augmentation.mirror}};
-  if (run.data.unit() == PrivacyUnit::kPerson) {
-    json["people"] = run.data.units();
-    json["rows_per_person"] = run.data.rows_per_person;
-  }
+  if (person) json["rows_per_person"] = run.rows_per_person;
   if (run.noise.multiplier) json["noise_multiplier"] = run.noise.multiplier->value();
   if (descent.clip) json["clip"] = clip_json(*descent.clip);
   if (descent.adaptive) {

@@ -14,7 +14,8 @@ namespace noisefloor {
 struct ConfiguredRun {
   const Training& training;
   std::size_t parameters;
-  const Dataset& data;  // the private examples
+  PublicCount count;            // of the private examples
+  std::size_t rows_per_person;  // 0 if rows are protected
   Steps steps;
   Noise noise;
   std::optional<std::uint64_t> replay_seed;

@@ -45,13 +45,11 @@ Result<void> expect_small_delta(Delta delta, const BatchSampler& sampler) {
                   delta.value(), units, share, sampler.rows().value(), units));
 }
 
-Result<BatchSampler> sampler_of(const Training& training, const Dataset& data) {
-  NF_TRY(const Rows population, Rows::make(data.units()));
-  const Adjacency adjacency = training.privacy.adjacency;
-  if (training.descent.sampler == SamplerKind::kFixedSize) {
-    return BatchSampler::fixed_size(population, training.descent.batch_size, adjacency, data.unit());
-  }
-  return BatchSampler::poisson(population, training.descent.batch_size, adjacency, data.unit());
+Result<BatchSampler> sampler_of(const Training& training, const PublicCount& count, const Dataset& data) {
+  const Draw draw = training.descent.sampler == SamplerKind::kFixedSize ? Draw::kFixedSize : Draw::kPoisson;
+  NF_TRY(const BatchSampler sampler,
+         BatchSampler::create(draw, count.units, training.descent.batch_size, training.privacy.adjacency, data.unit()));
+  return sampler.with_population(data.units());
 }
 
 Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampler) {

@@ -13,10 +13,12 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/training.h"
 #include "noisefloor/sgd/dp_sgd.h"
+#include "noisefloor/training/public_count.h"
 
 namespace noisefloor {
 
-[[nodiscard]] Result<BatchSampler> sampler_of(const Training& training, const Dataset& data);
+// Draws from `data` by the public number of its rows or people (public_count.h).
+[[nodiscard]] Result<BatchSampler> sampler_of(const Training& training, const PublicCount& count, const Dataset& data);
 
 [[nodiscard]] Result<Steps> steps_of(const TrainingDescent& descent, const BatchSampler& sampler);
 
@@ -33,7 +35,7 @@ struct Noise {
 };
 
 // kInvalidArgument for 1/rows or more: whole records could then be published and the promise would still be kept. If
-// people are protected, 1/rows means one over the number of people that the sampler draws from.
+// people are protected, 1/rows means one over the number of people. The number is the sampler's public one.
 [[nodiscard]] Result<void> expect_small_delta(Delta delta, const BatchSampler& sampler);
 
 // kInvalidArgument also for a delta of 1/rows or more, a delta of 0, or one above the budget's.

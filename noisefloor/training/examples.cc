@@ -14,24 +14,34 @@ namespace {
 
 Error no_test_data() { return invalid_argument("there are no test data: give test or test_fraction under [data]"); }
 
-Result<Dataset> read_sequences(const std::string& path, const TextFormat& format) {
+Result<Dataset> read_sequences(const std::string& path, const TextFormat& format, const OddRecords& odd) {
   NF_TRY(const Alphabet alphabet, alphabet_of(format));
-  NF_TRY(const Sequences sequences, read_text(path, alphabet, format.length));
+  NF_TRY(const Sequences sequences, read_text(path, alphabet, format.length, odd));
   return as_dataset(sequences);
 }
 
-Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files) {
+Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files, const OddRecords& odd) {
   const auto single = [&] { return file.resolve(std::get<TextFile>(files).path); };
   return std::visit(
       Overloaded{
           [&](const IdxFormat& format) -> Result<Dataset> {
             const auto& idx = std::get<IdxFiles>(files);
-            return read_idx(file.resolve(idx.images), file.resolve(idx.labels), format.classes);
+            return read_idx(file.resolve(idx.images), file.resolve(idx.labels), format.classes, odd);
           },
-          [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format); },
-          [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options); },
-          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format); }},
+          [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format, odd); },
+          [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options, odd); },
+          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format, odd); }},
       file.training.data.format);
+}
+
+// How the rows of the training file are read: they are private unless their dataset is public.
+OddRecords odd_records_of(const Training& training) {
+  return description_of(training).is_public() ? OddRecords::are_errors() : OddRecords::become_null();
+}
+
+// All rows of the training file, to learn from and for tests.
+Result<Dataset> read_train_file(const TrainingFile& file) {
+  return read_file_of(file, file.training.data.train, odd_records_of(file.training));
 }
 
 // The features that the model takes from examples.
@@ -60,36 +70,38 @@ Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Sp
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
-  NF_TRY(const Dataset all, read_examples_of(file, data.train, threads));
+  NF_TRY(const Dataset all, features_of(file.training, read_train_file(file), threads));
   NF_TRY(const Split split, split_of(data, all));
   TrainingExamples examples;
   NF_TRY(examples.doubts, doubts_about(file, split));
   NF_TRY(examples.train, all.take(split.train));
   if (!split.validation.empty()) {
-    NF_TRY(examples.validation, all.take(split.validation));
+    NF_TRY(examples.validation, all.take(all.without_nulls(split.validation)));
   }
   if (data.test) {
     NF_TRY(examples.test, read_examples_of(file, *data.test, threads));
   } else if (!split.test.empty()) {
-    NF_TRY(examples.test, all.take(split.test));
+    NF_TRY(examples.test, all.take(all.without_nulls(split.test)));
   }
   return examples;
 }
 
 Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files, std::size_t threads) {
-  return features_of(file.training, read_file_of(file, files), threads);
+  return features_of(file.training, read_file_of(file, files, OddRecords::are_errors()), threads);
 }
 
 Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
   if (data.test) return read_examples_of(file, *data.test, threads);
-  NF_TRY(const Dataset all, read_file_of(file, data.train));
+  NF_TRY(const Dataset all, read_train_file(file));
   NF_TRY(const Split split, split_of(data, all));
   if (split.test.empty()) return no_test_data();
-  return features_of(file.training, all.take(split.test), threads);
+  return features_of(file.training, all.take(all.without_nulls(split.test)), threads);
 }
 
 Result<Dataset> read_inputs(const Training& training, const std::string& path, std::size_t threads) {
+  // Predictions name every row and what is predicted for it: whoever asks may see the rows.
+  const OddRecords odd = OddRecords::are_errors();
   return features_of(
       training,
       std::visit(Overloaded{[&](const IdxFormat& format) { return read_idx_images(path, format.classes); },
@@ -97,10 +109,10 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
                               Schema schema = table.schema;
                               schema.outcome_may_lack = true;
                               schema.person.reset();
-                              return read_csv(path, schema, table.format);
+                              return read_csv(path, schema, table.format, odd);
                             },
-                            [&](const LibsvmOptions& options) { return read_libsvm(path, options); },
-                            [&](const TextFormat& format) { return read_sequences(path, format); }},
+                            [&](const LibsvmOptions& options) { return read_libsvm(path, options, odd); },
+                            [&](const TextFormat& format) { return read_sequences(path, format, odd); }},
                  training.data.format),
       threads);
 }

@@ -1,7 +1,10 @@
 // The examples of a training file: private ones to learn from, and public ones to measure by.
 //
 // Guarantee:     which examples are for validation and tests depends only on their number and the file's seed. Nothing
-//                is fitted to the data: bounds, categories and classes are those of the file.
+//                is fitted to the data: bounds, categories and classes are those of the file. Records of private rows
+//                that do not fit the file are null records to learn from and are left out of the parts that are kept
+//                for tests and validation; none is an error (table/odd_records.h). Rows that are declared public (a
+//                test file, proxy data, a public dataset, rows to predict for) have errors with their lines.
 // Thread safety: plain data; pure functions except for reading.
 #pragma once
 
@@ -26,7 +29,7 @@ struct TrainingExamples {
 
 // Replaces the features by their scattering transform if the model uses it; `threads` are for that.
 [[nodiscard]] Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads);
-// The examples of other files of the same form.
+// The examples of other files of the same form, which are public.
 [[nodiscard]] Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& files,
                                                std::size_t threads);
 // The test examples alone. kInvalidArgument if there are none.

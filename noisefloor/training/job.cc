@@ -57,8 +57,9 @@ Result<std::string> joint_statement(const TrainingFile& file, const Dataset& dat
     NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
   }
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", version, file.digest(), digest(start),
-                     digest(data.features), digest(data.labels), digest(data.targets), digest(data.people), data.rows,
-                     number(wish.noise.epsilon), number(wish.noise.multiplier), number(wish.noise.delta),
+                     digest(data.features), digest(data.labels), digest(data.targets),
+                     digest(data.people) + digest(data.nulls), data.rows, number(wish.noise.epsilon),
+                     number(wish.noise.multiplier), number(wish.noise.delta),
                      wish.replay_seed ? fmt::format("{}", *wish.replay_seed) : "",
                      wish.plan ? to_hex(digest_of(wish.plan->plan)) : "");
 }
@@ -75,7 +76,10 @@ Result<TrainingJob> TrainingJob::prepare(TrainingFile file, TrainingWish wish, c
   }
   RunRequest request = request_of(wish, file.training);
   NF_TRY(TrainingExamples examples, read_examples(file, means.machine.threads));
-  if (wish.plan) NF_TRY_VOID(expect_rows(wish.plan->plan, examples.train.units()));
+  if (wish.plan) {
+    NF_TRY(const PublicCount count, public_count_of(file.training, examples.train));
+    NF_TRY_VOID(expect_rows(wish.plan->plan, count.units));
+  }
   auto parts = std::make_unique<Parts>(Parts{std::move(file), std::move(examples), wish.plan, std::nullopt,
                                              std::move(request), wish.unknown, std::move(dataset)});
   Machine machine = means.machine;
@@ -147,7 +151,7 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
   outcome.notes = RunNotes{.files = request.files,
                            .certificate = outcome.run.model.certificate,
                            .noise = request.noise,
-                           .examples = parts_->examples.train.rows,
+                           .examples = {},
                            .people = {},
                            .parameters = session.model->parameters(),
                            .again = outcome.run.again,
@@ -160,7 +164,8 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
                            .verdict = outcome.verdict,
                            .command = command};
   if (parts_->plan) outcome.notes.phase = parts_->plan->plan.phase;
-  if (parts_->examples.train.unit() == PrivacyUnit::kPerson) outcome.notes.people = parts_->examples.train.units();
+  const bool person = session.sampler.unit() == PrivacyUnit::kPerson;
+  (person ? outcome.notes.people : outcome.notes.examples) = session.count.units.value();
   // The model exists and is paid for, so a failure to write the notes beside it is not an error.
   const Result<void> written = write_notes(outcome.notes);
   if (!written.has_value()) control.warn(written.error().message);

@@ -224,7 +224,8 @@ TEST_F(TrainingJobTest, FollowsAPlanExactlyOnceAndByItsOwnLedger) {
   TrainingJob again = value_of(prepare(asked));
   expect_error(again.run(ledger.get(), control_), ErrorCode::kInvalidArgument, "was used before");
   write("data.csv", testing::toy_table() + "0.1,0.1,yes\n0.2,0.1,yes\n0.3,0.1,yes\n0.4,0.1,yes\n0.5,0.1,yes\n");
-  expect_error(prepare(asked), ErrorCode::kInvalidArgument, "rows");
+  EXPECT_TRUE(prepare(asked).has_value())
+      << "how many rows there are is private, and the plan is for the stated number";
   write("toy.toml", read("toy.toml") + "\n");
   expect_error(read_plan(place, file()), ErrorCode::kInvalidArgument, "has changed since");
 }

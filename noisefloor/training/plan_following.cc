@@ -37,10 +37,11 @@ void follow_plan(const PlanFile& plan, Training& training) {
 
 std::string key_of(const PlanFile& plan) { return "plan-" + to_hex(digest_of(plan)).substr(0, 32); }
 
-Result<void> expect_rows(const PlanFile& plan, std::size_t rows) {
-  if (rows == plan.rows.value()) return success();
-  return invalid_argument(fmt::format("the plan is for {} rows of training data, but there are {}: make another plan",
-                                      plan.rows.value(), rows));
+Result<void> expect_rows(const PlanFile& plan, Rows rows) {
+  if (rows == plan.rows) return success();
+  return invalid_argument(
+      fmt::format("the plan is for {} rows of training data, and their public number is {}: make another plan",
+                  plan.rows.value(), rows.value()));
 }
 
 Result<void> expect_signer(const FollowedPlan& plan, Ledger& ledger) {

@@ -33,7 +33,8 @@ struct FollowedPlan {
 // Sets in the training everything that the plan fixes.
 void follow_plan(const PlanFile& plan, Training& training);
 [[nodiscard]] std::string key_of(const PlanFile& plan);
-[[nodiscard]] Result<void> expect_rows(const PlanFile& plan, std::size_t rows);
+// kInvalidArgument if the plan is for another public number of rows (public_count.h).
+[[nodiscard]] Result<void> expect_rows(const PlanFile& plan, Rows rows);
 [[nodiscard]] Result<void> expect_signer(const FollowedPlan& plan, Ledger& ledger);
 // Puts the plan beside the model, and its utility graph if there is one.
 [[nodiscard]] Result<void> keep_plan(const FollowedPlan& plan, const OutputFiles& files);

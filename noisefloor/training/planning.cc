@@ -95,7 +95,8 @@ Result<PlanJob> PlanJob::prepare(TrainingFile file, PlanWish wish, Machine machi
   NF_TRY_VOID(expect_test_examples(examples));
   const bool budgeted = training.goal->utility == UtilityData::kBudgeted;
   const std::size_t uses = training.goal->phases + (budgeted ? 1 : 0);
-  NF_TRY(BatchSampler sampler, sampler_of(training, examples.train));
+  NF_TRY(const PublicCount count, public_count_of(training, examples.train));
+  NF_TRY(BatchSampler sampler, sampler_of(training, count, examples.train));
   NF_TRY(const Steps steps, steps_of(training.descent, sampler));
   const double one_row = 1 / static_cast<double>(sampler.rows().value());
   const double whole_delta = std::min(training.privacy.target_delta.value(), one_row);

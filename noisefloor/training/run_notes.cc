@@ -32,7 +32,7 @@ std::string to_json(const RunNotes& notes) {
   if (notes.certificate) add_certificate(json, *notes.certificate);
   if (notes.noise.multiplier) json["noise_multiplier"] = notes.noise.multiplier->value();
   if (notes.certificate) json["steps"] = notes.certificate->steps;
-  json["examples"] = notes.examples;
+  if (notes.examples) json["examples"] = *notes.examples;
   if (notes.people) json["people"] = *notes.people;
   json["parameters"] = notes.parameters;
   json["again"] = notes.again;

@@ -20,8 +20,8 @@ struct RunNotes {
   OutputFiles files;
   std::optional<Certificate> certificate;  // always present once a run has ended
   Noise noise;
-  std::size_t examples = 0;           // private ones
-  std::optional<std::size_t> people;  // how many people they belong to, if people are protected
+  std::optional<std::uint64_t> examples;  // the public number of those to learn from (public_count.h), or
+  std::optional<std::uint64_t> people;    // that of the people whose they are, if people are protected
   std::size_t parameters = 0;
   bool again = false;  // made before: the run took no time
   double seconds = 0;

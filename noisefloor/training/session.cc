@@ -50,19 +50,20 @@ Result<Descent> begin_descent(TrainingSession& session, const RunRequest& reques
 }
 
 RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std::optional<StartPoint> start = {}) {
-  return {session.training().name,
-          session.steps,
-          request.delta,
-          session.training().privacy.budget,
-          request.key,
-          configuration_of({session.training(), session.model->parameters(), session.examples->train, session.steps,
-                            request.noise, request.replay_seed}),
-          session.version,
-          request.from,
-          request.item,
-          kDataDeclaration,
-          std::move(start),
-          description_of(session.training()).is_public()};
+  return {
+      session.training().name,
+      session.steps,
+      request.delta,
+      session.training().privacy.budget,
+      request.key,
+      configuration_of({session.training(), session.model->parameters(), session.count,
+                        session.examples->train.rows_per_person, session.steps, request.noise, request.replay_seed}),
+      session.version,
+      request.from,
+      request.item,
+      data_declaration(session.count, session.sampler.unit()),
+      std::move(start),
+      description_of(session.training()).is_public()};
 }
 
 TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {}) {
@@ -101,10 +102,15 @@ void tell_of_checkpoint(const RunRequest& request, const DpSgd& sgd, const JobCo
 
 }  // namespace
 
+std::string data_declaration(const PublicCount& count, PrivacyUnit unit) {
+  return fmt::format("{}; {}", kDataDeclaration, in_words(count, unit));
+}
+
 Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
                                       const Machine& machine) {
   NF_TRY(std::unique_ptr<TrainableModel> model, bind_model(file.training, examples.train, machine));
-  Result<BatchSampler> made = sampler_of(file.training, examples.train);
+  NF_TRY(const PublicCount count, public_count_of(file.training, examples.train));
+  Result<BatchSampler> made = sampler_of(file.training, count, examples.train);
   if (!made.has_value()) {
     const Error& error = made.error();
     return Error{error.code, fmt::format("{}:{}: {}", file.location, file.training.descent.batch_line, error.message)};
@@ -115,7 +121,7 @@ Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingEx
   if (file.training.model.start_from) {
     NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
   }
-  return TrainingSession{&file, &examples,       std::move(model), std::move(sampler),
+  return TrainingSession{&file, &examples,       std::move(model), count, std::move(sampler),
                          steps, machine.version, std::move(start)};
 }
 

@@ -29,11 +29,14 @@ inline constexpr const char* kDataDeclaration =
     "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
     "nothing "
     "was fitted to the data before training; test and validation examples are taken as public";
+// The same with the number of rows or people.
+[[nodiscard]] std::string data_declaration(const PublicCount& count, PrivacyUnit unit);
 
 struct TrainingSession {
   const TrainingFile* file;
   const TrainingExamples* examples;
   std::unique_ptr<TrainableModel> model;
+  PublicCount count;  // the number of rows or people that everything follows from
   BatchSampler sampler;
   Steps steps;
   std::string version;                    // version of the program, for certificates

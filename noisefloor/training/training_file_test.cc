@@ -38,15 +38,16 @@ TEST_F(TrainingFileTest, ReadsANamedDatasetFromItsFolder) {
   std::string columns = text.substr(data, model - data);
   columns.replace(columns.find("train = \"data.csv\""), 18, "file = \"../data.csv\"");
   columns.erase(columns.find("test_fraction = 0.2\n"), 20);
+  columns.erase(columns.find("rows = 2000\n"), 12);
   std::filesystem::create_directories(path("sets"));
   const std::string budget = "[budget]\nepsilon = 2.0\ndelta = 1e-5\n";
-  write("sets/toy.toml", "name = \"toy\"\n" + columns + budget);
+  write("sets/toy.toml", "name = \"toy\"\nrows = 2000\n" + columns + budget);
   write("toy.toml", "name = \"toy\"\n[data]\ndataset = \"sets/toy.toml\"\ntest_fraction = 0.2\n" + text.substr(model));
   const TrainingFile named = file();
   EXPECT_EQ(named.training.privacy.budget, "toy");
   EXPECT_EQ(value_of(read_examples(named, 1)).train, value_of(read_examples(before, 1)).train);
   // A plan for one description of the data is not a plan for another.
-  write("sets/toy.toml", "name = \"toy\"\n" + columns + "[budget]\nepsilon = 2.5\ndelta = 1e-5\n");
+  write("sets/toy.toml", "name = \"toy\"\nrows = 2000\n" + columns + "[budget]\nepsilon = 2.5\ndelta = 1e-5\n");
   EXPECT_NE(file().digest(), named.digest());
 }
 
@@ -71,6 +72,28 @@ TEST_F(TrainingFileTest, SplitsByTheSeedAlone) {
   change("test_fraction = 0.2\nsplit_seed = 5\n", "");
   expect_error(read_test_examples(file(), 1), ErrorCode::kInvalidArgument, "test_fraction");
   expect_error(expect_test_examples(value_of(read_examples(file(), 1))), ErrorCode::kInvalidArgument, "test_fraction");
+}
+
+// Private rows that do not fit become null to learn from, and are left out of the rows for tests.
+TEST_F(TrainingFileTest, KeepsNullRecordsAmongTheRowsToLearnFrom) {
+  const TrainingExamples before = value_of(read_examples(file(), 1));
+  std::string table = read("data.csv");
+  for (std::size_t at = table.find("yes"); at != std::string::npos; at = table.find("yes", at))
+    table.replace(at, 3, "may");
+  write("data.csv", table);
+  const TrainingExamples after = value_of(read_examples(file(), 1));
+  EXPECT_EQ(after.train.rows, before.train.rows);
+  EXPECT_EQ(after.train.nulls.size(), after.train.rows);
+  EXPECT_LT(after.test->rows, before.test->rows);
+  EXPECT_TRUE(after.test->nulls.empty());
+  // The same rows where they are public.
+  write("open.toml",
+        "name = \"open\"\npublic = true\n[data]\nformat = \"csv\"\nfile = \"data.csv\"\nlabel = "
+        "\"kind\"\nclasses = [\"no\", \"yes\"]\n[[data.column]]\nname = \"x\"\nlower = -1\nupper = 1\n");
+  const std::string text = read("toy.toml");
+  write("toy.toml", text.substr(0, text.find("[data]")) + "[data]\ndataset = \"open.toml\"\ntest_fraction = 0.2\n" +
+                        text.substr(text.find("[model]")));
+  expect_error(read_examples(file(), 1), ErrorCode::kInputData, "data.csv:");
 }
 
 TEST_F(TrainingFileTest, RefusesAModelThatNeedsTorchWithoutIt) {

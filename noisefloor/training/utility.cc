@@ -21,6 +21,18 @@ TrainingFile with_clip(const TrainingFile& file, ClipNorm clip) {
   return changed;
 }
 
+// Proxy rows are public, and so is their number.
+TrainingFile for_proxy(const TrainingFile& file, const Dataset& proxy) {
+  TrainingFile changed = file;
+  TrainingData& data = changed.training.data;
+  data.rows = proxy.rows;
+  data.people = proxy.units();
+  data.test_fraction = 0;
+  data.validation_fraction = 0;
+  changed.training.descent.rows_by_rate.reset();
+  return changed;
+}
+
 RunRequest utility_run(const UtilityQuestion& question, ClipNorm clip, const Noise& noise) {
   return {.files = {},
           .key = {},
@@ -32,11 +44,12 @@ RunRequest utility_run(const UtilityQuestion& question, ClipNorm clip, const Noi
 }
 
 // Trains a model with each clip norm, and measures the accuracy that noise leaves.
-Result<std::vector<UtilityCurve>> measured(const UtilityQuestion& question, const TrainingExamples& examples,
-                                           const Noise& noise, const JobControl& control) {
+Result<std::vector<UtilityCurve>> measured(const UtilityQuestion& question, const TrainingFile& base,
+                                           const TrainingExamples& examples, const Noise& noise,
+                                           const JobControl& control) {
   std::vector<UtilityCurve> curves;
   for (const ClipNorm clip : question.goal().clip_norms) {
-    const TrainingFile file = with_clip(question.file, clip);
+    const TrainingFile file = with_clip(base, clip);
     NF_TRY(TrainingSession session, begin_session(file, examples, question.machine));
     NF_TRY(const std::vector<float> weights, run_as_part(session, utility_run(question, clip, noise), control));
     NF_TRY(ReplayRandom random, ReplayRandom::create(1));
@@ -85,11 +98,13 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
   NF_TRY(const TrainingSession session, begin_session(question.file, question.examples, question.machine));
   NF_TRY(const std::optional<StartPoint> start, start_of(session, ledger));
   const auto run = [&](const CertifiedSpend& paid) -> Result<Draft> {
-    NF_TRY(const std::vector<UtilityCurve> curves, measured(question, question.examples, spend.noise, control));
+    NF_TRY(const std::vector<UtilityCurve> curves,
+           measured(question, question.file, question.examples, spend.noise, control));
     NF_TRY(const DpStatement statement, paid_statement(ledger, paid.budget, paid.reservations, start));
-    NF_TRY(Draft draft, document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves),
-                                       statement, question.delta, spend.request.note.configuration, kDataDeclaration,
-                                       question.machine.version));
+    NF_TRY(Draft draft,
+           document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves), statement,
+                          question.delta, spend.request.note.configuration,
+                          data_declaration(session.count, session.sampler.unit()), question.machine.version));
     draft.certificate.start = start;
     return draft;
   };
@@ -131,7 +146,7 @@ Result<UtilitySpend> utility_spend(const UtilityQuestion& question) {
   request.note = {training.name,
                   "utility graph",
                   {"dp-sgd"},
-                  Json{{"training_file", digest}, {"rows", question.examples.train.rows}}.dump()};
+                  Json{{"training_file", digest}, {"rows", session.count.units.value()}}.dump()};
   return UtilitySpend{std::move(request), noise};
 }
 
@@ -139,11 +154,11 @@ Result<std::vector<UtilityCurve>> utility_graph(const UtilityQuestion& question,
                                                 const JobControl& control) {
   switch (question.goal().utility) {
     case UtilityData::kPublic:
-      return measured(question, question.examples, {}, control);
+      return measured(question, question.file, question.examples, {}, control);
     case UtilityData::kProxy: {
       TrainingExamples proxy;
       NF_TRY(proxy.train, read_examples_of(question.file, *question.goal().proxy, question.machine.threads));
-      return measured(question, proxy, {}, control);
+      return measured(question, for_proxy(question.file, proxy.train), proxy, {}, control);
     }
     case UtilityData::kBudgeted:
       break;

@@ -215,7 +215,7 @@ TEST_F(CliPlanTraining, DeviationsAreRefused) {
   expect_refused(train(), 2, "has changed since");
   write("toy.toml", toy_toml("epochs = 10\n") + goal("public"));
   write("data.csv", toy_table() + "0.1,0.1,yes\n0.2,0.1,yes\n0.3,0.1,yes\n0.4,0.1,yes\n0.5,0.1,yes\n");
-  expect_refused(train(), 2, "rows");
+  EXPECT_EQ(noisefloor_run(train("--dry-run")).exit_code, 0) << "how many rows there are is private";
   write("data.csv", toy_table());
   EXPECT_EQ(noisefloor_run("budget create other --epsilon 1 --ledger " + folder_.path("another")).exit_code, 0);
   expect_refused(train("--ledger " + folder_.path("another")), 2, "--ledger");

@@ -263,7 +263,7 @@ TEST_F(CliTorch, PeopleTrainOnTorchWithWorkersAndCheckpoints) {
   const auto by_person = [&](const std::string& steps) {
     std::string text = toy_toml("steps = " + steps + "\n");
     text.replace(text.find("data.csv"), 8, "people.csv");
-    text.insert(text.find("label = "), "unit = \"person\"\nperson = \"who\"\nrows_per_person = 2\n");
+    text.insert(text.find("label = "), "unit = \"person\"\nperson = \"who\"\nrows_per_person = 2\npeople = 500\n");
     text.replace(text.find("kind = \"logistic\""), 17,
                  "kind = \"layers\"\n[[model.layer]]\ntype = \"linear\"\noutputs = 2\n");
     return text;

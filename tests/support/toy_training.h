@@ -47,6 +47,7 @@ delta = 1e-4
 format = "idx"
 train = "images"
 train_labels = "labels"
+rows = 200
 test_fraction = 0.2
 classes = 2
 [model]
@@ -63,6 +64,7 @@ delta = 1e-5
 [data]
 format = "csv"
 train = "data.csv"
+rows = 2000
 test_fraction = 0.2
 label = "kind"
 classes = ["no", "yes"]

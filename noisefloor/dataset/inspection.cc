@@ -1,0 +1,43 @@
+#include "noisefloor/dataset/inspection.h"
+
+#include "noisefloor/base/overloaded.h"
+#include "noisefloor/dataset/records.h"
+#include "noisefloor/table/idx.h"
+
+namespace noisefloor {
+
+Result<RowInspection> inspect_rows(const DescribedRows& rows) {
+  RowInspection found;
+  const OddRecords odd = OddRecords::are_shown([&](const Error& error) {
+    ++found.nulls;
+    if (found.first.size() < RowInspection::kMostTold) found.first.push_back(error.message);
+  });
+  const DatasetDescription& description = rows.description;
+  const auto count = [&](const Result<Dataset>& read) -> Result<void> {
+    if (!read.has_value()) return read.error();
+    found.records = read.value().rows;
+    return success();
+  };
+  const auto single = [&] { return resolved(rows.folder, std::get<TextFile>(description.files).path); };
+  NF_TRY_VOID(std::visit(
+      Overloaded{
+          [&](const IdxFormat& format) -> Result<void> {
+            const auto& files = std::get<IdxFiles>(description.files);
+            return count(read_idx(resolved(rows.folder, files.images), resolved(rows.folder, files.labels),
+                                  format.classes, odd));
+          },
+          [&](const CsvTable& table) -> Result<void> {
+            Schema schema = table.schema;
+            schema.person.reset();
+            if (description.unit.unit == PrivacyUnit::kPerson) {
+              schema.person = PersonColumn{description.unit.person, description.unit.rows_per_person};
+            }
+            return count(read_csv(single(), schema, table.format, odd));
+          },
+          [&](const LibsvmOptions& options) -> Result<void> { return count(read_libsvm(single(), options, odd)); },
+          [&](const TextFormat&) -> Result<void> { return success(); }},
+      description.format));
+  return found;
+}
+
+}  // namespace noisefloor
