@@ -32,6 +32,7 @@ struct TrainingData {
   double test_fraction = 0;        // part of the training file, if there is no test file
   double validation_fraction = 0;  // declared public
   std::uint64_t split_seed = 0;
+  bool is_public = false;  // declared by the file itself; a dataset that it names states it in its own file
   std::optional<DatasetDescription> dataset = {};  // named by the file instead of describing its data; paths as above
 };
 

@@ -145,6 +145,9 @@ class DataReader {
     section_.kind = format_.value;
     section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
     section_.data.test = read_files("test", "test_labels", false);
+    Located<bool> is_public;
+    reader_.flag("public", is_public);
+    section_.data.is_public = is_public.value.value_or(false);
     read_split();
     read_format();
     reader_.finish();
@@ -158,10 +161,10 @@ class DataReader {
   DataSection read_named(const Located<std::string>& path, const ReadNamedFile& named) {
     section_.dataset_place = path.place;
     for (const char* key :
-         {"format",  "train",     "train_labels", "label",        "target",       "group",
-          "classes", "column",    "separator",    "target_lower", "target_upper", "trim",
-          "missing", "dimension", "lower",        "upper",        "scaling",      "normalise",
-          "length",  "alphabet",  "replacement",  "unit",         "person",       "rows_per_person"}) {
+         {"format", "train",     "train_labels",    "label",        "target", "group",    "classes",
+          "column", "separator", "target_lower",    "target_upper", "trim",   "missing",  "dimension",
+          "lower",  "upper",     "scaling",         "normalise",    "length", "alphabet", "replacement",
+          "unit",   "person",    "rows_per_person", "public"}) {
       reader_.elsewhere(key, "the description that dataset names states it: remove it here");
     }
     if (path.has()) read_description(*path, path.place, named);
