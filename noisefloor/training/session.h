@@ -1,7 +1,9 @@
 // A training file made ready to run, and one run of it: the code that trainings, sweeps and utility graphs share.
 //
 // Guarantee:     a private run is charged before it draws noise (training_run.h), at a delta that is below 1/rows. A
-//                run that is refused leaves no folder, no metrics and no model behind.
+//                run that is not charged learns only from rows that are declared public, or names the ledger's record
+//                of it, and the ledger has the digest of its model before the model is published. A run that is refused
+//                leaves no folder, no metrics and no model behind.
 // Thread safety: none.
 #pragma once
 
@@ -23,12 +25,6 @@
 #include "noisefloor/training/worker_team.h"
 
 namespace noisefloor {
-
-// For certificates: what a training takes as public about its data.
-inline constexpr const char* kDataDeclaration =
-    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
-    "nothing "
-    "was fitted to the data before training; test and validation examples are taken as public";
 
 struct TrainingSession {
   const TrainingFile* file;
@@ -58,6 +54,10 @@ struct RunRequest {
   double checkpoint_seconds = 60;  // 0: no checkpoints
   std::string title = {};          // for the observer
   WorkerTeam team = {};
+  // The entry of the ledger that records a run without noise, or with noise that can be repeated (exposing.h).
+  std::optional<std::uint64_t> exposure = {};
+  std::optional<ExposureEntry> evaluation = {};  // to be recorded before quality is measured, if by private rows
+  bool public_rows = false;  // it learns from other rows than those of the file, which are taken as public
 
   // Whether the run has to be paid for.
   [[nodiscard]] bool charged() const { return noise.multiplier && !replay_seed; }

@@ -9,6 +9,7 @@
 
 #include "noisefloor/release/document.h"
 #include "noisefloor/release/paid_statement.h"
+#include "noisefloor/training/exposing.h"
 
 namespace noisefloor {
 namespace {
@@ -22,13 +23,16 @@ TrainingFile with_clip(const TrainingFile& file, ClipNorm clip) {
 }
 
 RunRequest utility_run(const UtilityQuestion& question, ClipNorm clip, const Noise& noise) {
+  const bool proxy = question.goal().utility == UtilityData::kProxy;
   return {.files = {},
           .key = {},
           .noise = noise,
           .delta = question.delta,
           .replay_seed = {},
           .from = {},
-          .title = fmt::format("utility graph, clip norm {:g}: ", clip.value())};
+          .title = fmt::format("utility graph, clip norm {:g}: ", clip.value()),
+          .exposure = question.exposure,
+          .public_rows = proxy};
 }
 
 // Trains a model with each clip norm, and measures the accuracy that noise leaves.
@@ -88,8 +92,8 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
     NF_TRY(const std::vector<UtilityCurve> curves, measured(question, question.examples, spend.noise, control));
     NF_TRY(const DpStatement statement, paid_statement(ledger, paid.budget, paid.reservations, start));
     NF_TRY(Draft draft, document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves),
-                                       statement, question.delta, spend.request.note.configuration, kDataDeclaration,
-                                       question.machine.version));
+                                       statement, question.delta, spend.request.note.configuration,
+                                       data_declaration(question.file.training), question.machine.version));
     draft.certificate.start = start;
     return draft;
   };
@@ -106,7 +110,7 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
 const char* in_words(UtilityData data) {
   switch (data) {
     case UtilityData::kPublic:
-      return "a utility graph of the training data, which the file declares public";
+      return "a utility graph of the training data without noise";
     case UtilityData::kProxy:
       return "a utility graph of proxy data";
     case UtilityData::kBudgeted:
