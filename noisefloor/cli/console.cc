@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <thread>
@@ -31,20 +30,6 @@ void ask_to_stop(int signal) {
   (void)std::signal(signal, SIG_DFL);
 }
 
-std::string shown_time(double seconds) {
-  const auto whole = static_cast<long>(std::ceil(seconds));
-  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
-                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
-
-std::string as_text(const TrainingProgress& p, const std::optional<PublicQuality>& quality) {
-  const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
-  return fmt::format("step {}/{} ({} %), {}{}, {:.0f} examples/s, {} left", p.steps, p.planned,
-                     100 * p.steps / p.planned,
-                     quality ? fmt::format("{} loss {:.4f}, ", quality->examples, quality->quality.loss) : "", epsilon,
-                     p.examples_per_second, shown_time(p.seconds_left));
-}
-
 }  // namespace
 
 Console::Console(bool quiet) : quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
@@ -64,9 +49,9 @@ void Console::progress(const TrainingProgress& p, const std::optional<PublicQual
   if (quiet_) return;
   const bool last = p.steps == p.planned;
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}{}", printable(title_ + as_text(p, quality)), last ? "\n" : "");
+    fmt::print(stderr, "\r\x1b[K{}{}", printable(title_ + progress_line(p, quality)), last ? "\n" : "");
   } else if (last || p.seconds >= next_) {
-    fmt::print(stderr, "{}\n", printable(title_ + as_text(p, quality)));
+    fmt::print(stderr, "{}\n", printable(title_ + progress_line(p, quality)));
     next_ = p.seconds + 10;
   }
 }
@@ -107,8 +92,11 @@ void CreateOption::add_to(CLI::App& command) {
       .flag("--create", create, "Add the dataset, its budget and the ledger where they are missing");
 }
 
-Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption& option, const TrainingFile& file,
-                                 const AskOutlook& outlook) {
+Result<OpenedLedger> open_ledger_of(const LedgerAccess& access, const CreateOption& option, const TrainingFile& file,
+                                    bool charged, bool needed, const AskOutlook& outlook) {
+  if (!charged && !(needed && option.create)) {
+    return ledger_is_there(access) ? open_or_create(access) : Result<OpenedLedger>(OpenedLedger{});
+  }
   return open_to_pay(access, option.create, budget_of(file.training.privacy), file.location, outlook);
 }
 

@@ -62,10 +62,12 @@ struct CreateOption {
   [[nodiscard]] NewDatasets unknown() const { return create ? NewDatasets::kAdd : NewDatasets::kRefuse; }
 };
 
-// The ledger that is to pay. Without --create neither a ledger nor a budget is made: the refusal says what would be. A
-// job that the budget would not allow for leaves no ledger behind.
-[[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, const CreateOption& option,
-                                               const TrainingFile& file, const AskOutlook& outlook);
+// The ledger of a job. Without --create neither a ledger nor a budget is made: the refusal says what would be. A job
+// that the budget would not allow for leaves no ledger behind. A job that is not charged takes the ledger that is
+// there, if any; one is made for it only if it needs one.
+[[nodiscard]] Result<OpenedLedger> open_ledger_of(const LedgerAccess& access, const CreateOption& option,
+                                                  const TrainingFile& file, bool charged, bool needed,
+                                                  const AskOutlook& outlook);
 
 // --dry-run: whether the ledger, which is looked at if there is one, would pay from this budget. Exit code 3 if not.
 [[nodiscard]] Result<void> report_outlook(Summary& summary, const LedgerAccess& access, const std::string& budget,

@@ -1,17 +1,19 @@
 #include "noisefloor/cli/commands.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/cli/console.h"
 #include "noisefloor/summary/quality_summary.h"
+#include "noisefloor/training/exposing.h"
 #include "noisefloor/training/prediction.h"
 
 namespace noisefloor::cli {
 namespace {
 
-struct ModelOptions {
+struct ModelOptions : LedgerAccess {
   std::string file;
   std::string model;
   std::string threads;
@@ -38,8 +40,12 @@ Result<Summary> run_evaluate(const ModelOptions& o) {
   NF_TRY(const TrainingFile file, training_file_at(o.file));
   NF_TRY(const Machine machine, machine_with(o.threads));
   const std::string path = o.model_path(file.training);
-  NF_TRY(const Quality quality, evaluate_model(file, path, machine));
-  return evaluation_summary(path, quality);
+  std::unique_ptr<Ledger> ledger;
+  if (!o.ledger.empty() || ledger_is_there(o)) {
+    NF_TRY(ledger, open_to_write(o));
+  }
+  NF_TRY(const Quality quality, evaluate_model(file, path, machine, ledger.get()));
+  return evaluation_summary(path, quality, measures_private_rows(file.training));
 }
 
 Result<Summary> run_predict(const PredictOptions& o, bool json) {
@@ -59,8 +65,12 @@ Result<Summary> run_predict(const PredictOptions& o, bool json) {
 }  // namespace
 
 void add_evaluate_command(CLI::App& app, Action& action) {
+  const auto declare = [](CLI::App& command, ModelOptions& o) {
+    declare_model(command, o);
+    o.add_to(command, true, false);
+  };
   add_command<ModelOptions>(app, action, "evaluate", "How good a trained model is on its test data",
-                            "examples/training/fashion.toml", declare_model, run_evaluate);
+                            "examples/training/fashion.toml", declare, run_evaluate);
 }
 
 void add_predict_command(CLI::App& app, Action& action) {

@@ -151,13 +151,11 @@ Result<Summary> plan_training(const PlanTrainingOptions& o) {
   NF_TRY(PlanWish wish, wish_of(o, file));
   NF_TRY(PlanJob job, PlanJob::prepare(std::move(file), std::move(wish), std::move(machine)));
   if (o.dry_run) return dry_run(o, job);
-  const auto pay = [&](const PlanFile* reserved) {
-    return open_to_pay(o, o.creating, job.file(), [&, reserved](Ledger* l) { return job.outlook(l, reserved); });
+  const auto open_for = [&](bool charged, bool needed, const PlanFile* reserved) {
+    return open_ledger_of(o, o.creating, job.file(), charged, needed,
+                          [&](Ledger* l) { return job.outlook(l, reserved); });
   };
-  OpenedLedger opened{};
-  if (job.charges_for_graph()) {
-    NF_TRY(opened, pay(nullptr));
-  }
+  NF_TRY(OpenedLedger opened, open_for(job.charges_for_graph(), job.needs_ledger(), nullptr));
   Console console(o.quiet);
   const JobControl control = console.control();
   Result<std::vector<UtilityCurve>> curves = job.draw_graph(opened.ledger.get(), control);
@@ -166,7 +164,7 @@ Result<Summary> plan_training(const PlanTrainingOptions& o) {
   NF_TRY(const UtilityChoice choice, job.choose(curves.value()));
   NF_TRY(MadePlan made, job.make(choice));
   if (!opened.ledger) {
-    NF_TRY(opened, pay(o.reserve ? &made.plan : nullptr));
+    NF_TRY(opened, open_for(true, true, o.reserve ? &made.plan : nullptr));
   }
   const Result<std::string> path = job.sign(made.plan, *opened.ledger, control);
   if (!path.has_value()) return console.explained(path.error(), o.file);

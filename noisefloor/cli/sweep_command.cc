@@ -74,10 +74,8 @@ Result<Summary> run_sweep(const SweepOptions& o) {
   if (!prepared.has_value()) return with_option(std::move(prepared).error());
   SweepJob job = std::move(prepared).value();
   if (o.dry_run) return dry_run(o, job);
-  OpenedLedger opened{};
-  if (job.charged()) {
-    NF_TRY(opened, open_to_pay(o, o.creating, job.file(), [&](Ledger* ledger) { return job.outlook(ledger); }));
-  }
+  NF_TRY(const OpenedLedger opened, open_ledger_of(o, o.creating, job.file(), job.charged(), job.needs_ledger(),
+                                                   [&](Ledger* ledger) { return job.outlook(ledger); }));
   Console console(o.quiet);
   Result<std::vector<SweepRun>> made = job.run(opened.ledger.get(), console.control());
   if (!made.has_value()) return console.explained(std::move(made).error(), o.file);
@@ -98,7 +96,7 @@ void add_sweep_command(CLI::App& app, Action& action) {
     const OptionGroup output(command, "Output");
     options.required("FILE", o.file, "The training as TOML (docs/formats/training.md)");
     privacy.required("--epsilons", o.epsilons, "Trained at each of these; inf is without privacy", "E,E,...");
-    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N");
+    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, recorded, not charged", "N");
     output.optional("--output", o.output, "Folder for models, table and picture (NAME-sweep)", "DIR");
     output.flag("--quiet", o.quiet, "No progress");
     options.flag("--dry-run", o.dry_run, kDryRunHelp);

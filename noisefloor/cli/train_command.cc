@@ -144,10 +144,9 @@ Result<Summary> train(const TrainOptions& o, std::unique_ptr<Workers>& workers) 
     NF_TRY(const std::uint64_t steps, job.follow(control));
     return worker_summary(job, steps);
   }
-  OpenedLedger opened{};
-  if (job.request().charged()) {
-    NF_TRY(opened, open_to_pay(o, o.creating, job.file(), [&](Ledger* ledger) { return job.outlook(ledger); }));
-  }
+  NF_TRY(const OpenedLedger opened,
+         open_ledger_of(o, o.creating, job.file(), job.request().charged(), job.needs_ledger(),
+                        [&](Ledger* ledger) { return job.outlook(ledger); }));
   Result<TrainingOutcome> made = job.run(opened.ledger.get(), control, command_of(o));
   if (!made.has_value()) return console.explained(std::move(made).error(), o.file);
   const TrainingOutcome& outcome = made.value();
@@ -188,7 +187,7 @@ void add_train_command(CLI::App& app, Action& action) {
     privacy.optional("--epsilon", o.epsilon, "Calibrate the noise to this, whatever the file says", "E");
     privacy.optional("--delta", o.delta, "At this delta, at most the budget's (the file's)", "D");
     privacy.optional("--noise-multiplier", o.noise_multiplier, "This noise, whatever the file says", "Z");
-    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, not charged", "N");
+    privacy.optional("--replay-seed", o.replay_seed, "Repeatable noise: NOT PRIVATE, recorded, not charged", "N");
     privacy.optional("--plan", o.plan, "Do what this plan says, and nothing else (noisefloor plan FILE)", "PLAN");
     OptionGroup(command, "Ledger")
         .optional("--key", o.key, "Of this spend in the ledger; one key trains once (its name)", "KEY");

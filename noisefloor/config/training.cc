@@ -469,13 +469,16 @@ DatasetDescription description_of(const Training& training) {
   if (const auto* table = std::get_if<CsvTable>(&training.data.format); table != nullptr && table->schema.person) {
     unit = {PrivacyUnit::kPerson, table->schema.person->name, table->schema.person->rows_each};
   }
-  return {.name = privacy.budget,
-          .format = training.data.format,
-          .files = training.data.train,
-          .unit = std::move(unit),
-          .rows = training.data.rows,
-          .budget = DatasetBudget{privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency},
-          .people = training.data.people};
+  DatasetDescription description{.name = privacy.budget,
+                                 .format = training.data.format,
+                                 .files = training.data.train,
+                                 .unit = std::move(unit),
+                                 .rows = training.data.rows,
+                                 .people = training.data.people};
+  if (!training.data.is_public) {
+    description.budget = DatasetBudget{privacy.budget, privacy.epsilon, privacy.delta, privacy.adjacency};
+  }
+  return description;
 }
 
 bool is_training(std::string_view text) {

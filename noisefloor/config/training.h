@@ -35,6 +35,7 @@ struct TrainingData {
   // How many rows and people the data have, as numbers that are taken as public, before parts are kept for tests.
   std::optional<std::uint64_t> rows = {};
   std::optional<std::uint64_t> people = {};
+  bool is_public = false;  // declared by the file itself; a dataset that it names states it in its own file
   std::optional<DatasetDescription> dataset = {};  // named by the file instead of describing its data; paths as above
 };
 

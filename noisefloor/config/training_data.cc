@@ -149,6 +149,9 @@ class DataReader {
     section_.kind = format_.value;
     section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
     section_.data.test = read_files("test", "test_labels", false);
+    Located<bool> is_public;
+    reader_.flag("public", is_public);
+    section_.data.is_public = is_public.value.value_or(false);
     read_split();
     read_counts_ = true;
     read_format();
@@ -166,7 +169,7 @@ class DataReader {
          {"format", "train",     "train_labels",    "label",        "target", "group",    "classes",
           "column", "separator", "target_lower",    "target_upper", "trim",   "missing",  "dimension",
           "lower",  "upper",     "scaling",         "normalise",    "length", "alphabet", "replacement",
-          "unit",   "person",    "rows_per_person", "rows",         "people"}) {
+          "unit",   "person",    "rows_per_person", "rows",         "people", "public"}) {
       reader_.elsewhere(key, "the description that dataset names states it: remove it here");
     }
     if (path.has()) read_description(*path, path.place, named);

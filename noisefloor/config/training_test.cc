@@ -1037,5 +1037,15 @@ RC_GTEST_PROP(TrainingProperty, SurvivesLinesGoneOrTwiceOrChanged, ()) {
   expect_well_formed(text);
 }
 
+TEST(TrainingData, MayBeDeclaredPublic) {
+  const std::string file = kTop + kTable + kMlp + kTraining;
+  EXPECT_FALSE(description_of(good(file)).is_public());
+  EXPECT_FALSE(description_of(good(replaced(file, "[data]\n", "[data]\npublic = false\n"))).is_public());
+  const Training training = good(replaced(file, "[data]\n", "[data]\npublic = true\n"));
+  EXPECT_TRUE(description_of(training).is_public());
+  EXPECT_EQ(description_of(training).name, training.privacy.budget);
+  expect_error(replaced(file, "[data]\n", "[data]\npublic = \"yes\"\n"), "wrong_type", "public", "public");
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -159,6 +159,19 @@ void write(Writer& out, const RetireEntry& e) {
 
 void write(Writer& out, const ClockEntry& e) { out.text(R"(,"entry":"clock","reason":)", e.reason); }
 
+void write(Writer& out, const ExposureEntry& e) {
+  out.text(R"(,"entry":"exposure","dataset":)", e.dataset);
+  out.text(R"(,"kind":)", name_of(e.kind));
+  out.bytes(R"(,"what":)", e.what);
+  out.text(R"(,"key":)", e.key);
+  if (!e.purpose.empty()) out.text(R"(,"purpose":)", e.purpose);
+}
+
+void write(Writer& out, const ExposedEntry& e) {
+  out.whole(R"(,"entry":"exposed","exposure":)", e.exposure);
+  out.bytes(R"(,"release":)", e.release);
+}
+
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
 // Returns a value of a quantity's type, or makes the reader fail.
@@ -362,6 +375,31 @@ std::optional<EntryBody> read_clock(CanonicalReader& in) {
   return e;
 }
 
+std::optional<EntryBody> read_exposure(CanonicalReader& in) {
+  ExposureEntry e{};
+  in.literal(R"("exposure","dataset":)");
+  e.dataset = in.string();
+  in.literal(R"(,"kind":)");
+  const auto kind = checked(in, parse_exposure_kind(in.string()));
+  if (!kind) return std::nullopt;
+  e.kind = *kind;
+  in.literal(R"(,"what":)");
+  e.what = in.bytes<kDigestBytes>();
+  in.literal(R"(,"key":)");
+  e.key = in.string();
+  e.purpose = optional_text(in, R"(,"purpose":)");
+  return e;
+}
+
+std::optional<EntryBody> read_exposed(CanonicalReader& in) {
+  ExposedEntry e{};
+  in.literal(R"("exposed","exposure":)");
+  e.exposure = in.count();
+  in.literal(R"(,"release":)");
+  e.release = in.bytes<kDigestBytes>();
+  return e;
+}
+
 std::string head_message(const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence, const Digest& hash) {
   return fmt::format("noisefloor ledger head v1 {} {} {} {}", to_hex(ledger), epoch, sequence, to_hex(hash));
 }
@@ -411,6 +449,10 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_retire(in);
   } else if (kind_is("clock")) {
     body = read_clock(in);
+  } else if (kind_is("exposure")) {
+    body = read_exposure(in);
+  } else if (kind_is("exposed")) {
+    body = read_exposed(in);
   }
   in.literal("}");
   if (!body || !in.done()) {

@@ -104,8 +104,37 @@ struct ClockEntry {
   std::string reason;
 };
 
+// How private rows were looked at without noise. A closed list: each name is part of the format.
+enum class ExposureKind : std::uint8_t {
+  kTraining,      // a training without noise
+  kReplay,        // a training whose noise can be repeated
+  kSweep,         // the runs of a sweep without noise, or with noise that can be repeated
+  kUtilityGraph,  // trainings for a utility graph
+  kEvaluation,    // measures of quality, or warnings, from rows of the dataset that were kept for tests
+};
+// "training without noise", "training with repeatable noise", "sweep without noise", "utility graph without noise",
+// "evaluation on private rows"
+[[nodiscard]] std::string_view name_of(ExposureKind kind);
+[[nodiscard]] Result<ExposureKind> parse_exposure_kind(std::string_view name);
+
+// From here on somebody may have learned from the rows of a private dataset without noise. It costs nothing, because no
+// epsilon covers it.
+struct ExposureEntry {
+  std::string dataset;
+  ExposureKind kind;
+  Digest what;          // digest of what was done: the configuration of a run, or a split
+  std::string key;      // what distinguishes it for people: the key of a run, or the split in words
+  std::string purpose;  // in the words of its user, or empty
+};
+
+// A model that came of an exposure.
+struct ExposedEntry {
+  std::uint64_t exposure;
+  Digest release;  // as in the certificate of that model
+};
+
 using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry,
-                               DatasetEntry, ContentEntry, RetireEntry, ClockEntry>;
+                               DatasetEntry, ContentEntry, RetireEntry, ClockEntry, ExposureEntry, ExposedEntry>;
 
 struct Entry {
   std::uint64_t sequence;  // 0, 1, 2, …

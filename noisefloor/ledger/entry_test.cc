@@ -57,6 +57,12 @@ std::vector<Entry> one_of_each() {
       {9, 9, AbortEntry{6, digest(6)}},
       {10, 10, AdoptEntry{1, "moved"}},
       {11, 3, ClockEntry{"the clock \"jumped\""}},
+      {12, 12, ExposureEntry{"d \"x\"", ExposureKind::kTraining, digest(7), "run", ""}},
+      {13, 13, ExposureEntry{"d", ExposureKind::kReplay, digest(7), "run", "for \"comparison\""}},
+      {14, 14, ExposureEntry{"d", ExposureKind::kSweep, digest(7), "run", ""}},
+      {15, 15, ExposureEntry{"d", ExposureKind::kUtilityGraph, digest(7), "run", ""}},
+      {16, 16, ExposureEntry{"d", ExposureKind::kEvaluation, digest(7), "run", ""}},
+      {17, 17, ExposedEntry{12, digest(8)}},
   };
 }
 

@@ -119,6 +119,14 @@ class Ledger {
   // its name.
   [[nodiscard]] Result<void> retire_dataset(const std::string& name, const std::string& reason);
 
+  // Records that somebody may learn from the rows of a private dataset without noise from now on. Returns the entry,
+  // which is an earlier one if the same was recorded before. Call this before the rows are looked at.
+  [[nodiscard]] Result<std::uint64_t> expose(const ExposureEntry& exposure);
+  // Records the digest of a model that came of an exposure. Call this before the model is published.
+  [[nodiscard]] Result<void> keep_exposed(std::uint64_t exposure, const Digest& release);
+  // The private dataset that holds some of these rows, as far as a sketch can tell (row_sketch.h); or nothing.
+  [[nodiscard]] Result<std::optional<std::string>> private_owner(const RowSketch& rows);
+
   [[nodiscard]] Result<Reservation> reserve(const ReserveRequest& request);
   // Returns the budget as reserve(request) would leave it, or its refusal. Nothing is written and nothing is spent. A
   // request that was answered before leaves the budget as it is.

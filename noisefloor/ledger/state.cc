@@ -39,6 +39,10 @@ Result<void> check_new_names(const EntryBody& body) {
                  [](const DatasetEntry& e) { return check_name("the name of a dataset", e.name); },
                  [](const RetireEntry& e) { return check_name("the reason", e.reason); },
                  [](const ClockEntry& e) { return check_name("the reason", e.reason); },
+                 [&](const ExposureEntry& e) -> Result<void> {
+                   NF_TRY_VOID(check_name("the key", e.key));
+                   return check_optional("the purpose", e.purpose);
+                 },
                  [](const auto&) -> Result<void> { return success(); }},
       body);
 }

@@ -1,12 +1,13 @@
 // The state that a history leads to: the rules of the ledger, as a pure function of its entries.
 //
 // Guarantee:     apply() accepts an entry only if it keeps every rule: sequence and time never go back (a time only by
-//                an entry that says so, and that reopens nothing), names exist, no
-//                budget is overspent, a parent pays for its parts, a reservation is committed once or aborted by the
-//                token that it was locked with, a budget belongs to one dataset and those that share its rows, and a
-//                retired dataset spends nothing. A refused entry changes nothing. Writing and verifying call the same
-//                code. apply_new() also keeps the rules that version 0.1 did not know, and which its ledgers may hence
-//                have broken: a part of a budget is open only while every budget above it is, and names can be read.
+//                an entry that says so, and that reopens nothing), names exist, no budget is overspent, a parent pays
+//                for its parts, a reservation is committed once or aborted by the token that it was locked with, a
+//                budget belongs to one dataset and those that share its rows, a retired dataset spends nothing, and an
+//                exposure is of a private dataset that is not retired, and is written once. A refused entry changes
+//                nothing. Writing and verifying call the same code. apply_new() also keeps the rules that version 0.1
+//                did not know, and which its ledgers may hence have broken: a part of a budget is open only while every
+//                budget above it is, and names can be read.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
@@ -70,6 +71,17 @@ class LedgerState {
     std::uint64_t settled = 0;  // the entry of the commit or abort
   };
 
+  // Somebody may have learned from the rows of a private dataset without noise.
+  struct Exposure {
+    std::uint64_t entry;
+    TimeMs time;
+    std::uint32_t dataset;  // its place in datasets()
+    ExposureKind kind;
+    Digest what;
+    std::string key;
+    std::vector<Digest> releases = {};  // models that came of it
+  };
+
   // Takes an entry of a history, whichever program wrote it.
   [[nodiscard]] Result<void> apply(const Entry& entry);
   // Takes an entry that is being written now, or rehearsed. The names that it introduces must pass check_name(); a name
@@ -107,6 +119,16 @@ class LedgerState {
   // Checks that a dataset may be added. `budget_is_new`: the budget will be made right before it.
   [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
 
+  // In the order of their entries.
+  [[nodiscard]] const std::vector<Exposure>& exposures() const { return exposures_; }
+  // The entry of this exposure, if it was written before.
+  [[nodiscard]] std::optional<std::uint64_t> find_exposure(const ExposureEntry& e) const;
+  // The exposures of all datasets whose uses are paid for, in the end, by the same budget as those of `budget`: their
+  // entries before `before`. Requires that `budget` exists.
+  [[nodiscard]] std::vector<Exposure> exposures_of(std::string_view budget, std::uint64_t before) const;
+  // The first exposure that such a model came of; nullptr if there is none.
+  [[nodiscard]] const Exposure* exposure_that_made(const Digest& release) const;
+
   // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
 
@@ -128,6 +150,8 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const ContentEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const RetireEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ClockEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ExposureEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const ExposedEntry& e);
   // Checks the rules that only new entries need to keep.
   [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
@@ -142,6 +166,7 @@ class LedgerState {
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::vector<Dataset> datasets_;
   std::unordered_map<std::string, std::uint32_t> datasets_by_name_;
+  std::vector<Exposure> exposures_;
   std::unordered_map<std::uint64_t, Spend> spends_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::unordered_map<std::string, std::uint64_t> by_key_;  // budget and key → reservation

@@ -12,6 +12,9 @@ Result<std::optional<StoredEntry>> LedgerTransaction::entry(std::uint64_t sequen
 }
 
 std::uint64_t store_version_of(const EntryBody& body) {
+  if (std::holds_alternative<ExposureEntry>(body) || std::holds_alternative<ExposedEntry>(body)) {
+    return kStoreVersionWithRoles;
+  }
   return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
 }
 

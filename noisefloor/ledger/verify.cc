@@ -144,6 +144,8 @@ class Verifier {
   void check_body(const Entry& /*entry*/, const AdoptEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const RetireEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const ClockEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const ExposureEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const ExposedEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& entry, const DatasetEntry& e, LedgerTransaction& transaction) {
     check_sketch(entry.sequence, e.sketch, transaction);
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -47,6 +48,11 @@ Json not_covered(const Certificate& certificate) {
   if (certificate.start && certificate.start->certificate && !certificate.start->counted) {
     list.push_back("the rows of the model that it started from, which another budget has paid for");
   }
+  if (!certificate.exposures.empty()) {
+    list.push_back(
+        "what these rows have shown without noise before, and choices that were made after seeing it: "
+        "exposures lists it");
+  }
   list.push_back("choices that were made by looking at other results on the same data, unless they were charged");
   list.push_back("who may see the data, or anything in between, while it is made");
   list.push_back("what can be learned about a person from everyone else's data");
@@ -78,6 +84,14 @@ Json start_json(const StartPoint& start) {
   return json;
 }
 
+Json exposures_json(const std::vector<CertifiedExposure>& exposures) {
+  Json list = Json::array();
+  for (const CertifiedExposure& one : exposures) {
+    list.push_back({{"entry", one.entry}, {"kind", name_of(one.kind)}, {"time", one.time}});
+  }
+  return list;
+}
+
 // Everything except the signature.
 Json body_of(const Certificate& certificate) {
   Json json{{"noisefloor_certificate", kCertificateVersion},
@@ -105,6 +119,7 @@ Json body_of(const Certificate& certificate) {
                       {"reservations", certificate.spend->reservations},
                       {"head", {{"entries", certificate.spend->head}, {"hash", to_hex(certificate.spend->head_hash)}}}};
   }
+  if (!certificate.exposures.empty()) json["exposures"] = exposures_json(certificate.exposures);
   json["not_covered"] = not_covered(certificate);
   return json;
 }
@@ -130,6 +145,21 @@ Result<StartPoint> read_start(const Json& json) {
   if (json.at("counted").is_null()) return start;
   NF_TRY(start.counted, parse_statement(json.at("counted").dump()));
   return start;
+}
+
+// The exposures are entries of the ledger at the time of sealing, in their order. Throws nlohmann's exceptions.
+Result<std::vector<CertifiedExposure>> read_exposures(const Json& json, std::uint64_t head) {
+  std::vector<CertifiedExposure> exposures;
+  for (const Json& one : json) {
+    NF_TRY(const ExposureKind kind, parse_exposure_kind(one.at("kind").get<std::string>()));
+    exposures.push_back({one.at("entry").get<std::uint64_t>(), kind, one.at("time").get<TimeMs>()});
+  }
+  const auto out_of_order = [](const CertifiedExposure& a, const CertifiedExposure& b) { return a.entry >= b.entry; };
+  if (exposures.empty() || exposures.back().entry >= head ||
+      std::adjacent_find(exposures.begin(), exposures.end(), out_of_order) != exposures.end()) {
+    return verification_failed("the exposures of the certificate are not entries of its ledger in their order");
+  }
+  return exposures;
 }
 
 // Throws nlohmann's exceptions.
@@ -167,6 +197,9 @@ Result<Certificate> read_certificate(const Json& json) {
   spend.reservations = ledger.at("reservations").get<std::vector<std::uint64_t>>();
   spend.head = ledger.at("head").at("entries").get<std::uint64_t>();
   NF_TRY(spend.head_hash, bytes_of<Digest>(ledger.at("head"), "hash"));
+  if (json.contains("exposures")) {
+    NF_TRY(certificate.exposures, read_exposures(json["exposures"], spend.head));
+  }
   certificate.spend = std::move(spend);
   return certificate;
 }
@@ -260,6 +293,7 @@ Result<SignedCertificate> parse_certificate(std::string_view text) {
     if (!json.contains("signature")) {
       if (certificate.spend) return verification_failed("the certificate names a ledger but is not signed by it");
       if (claims_privacy) return verification_failed("the certificate claims privacy, and nobody has signed it");
+      if (json.contains("exposures")) return verification_failed("the certificate names exposures and no ledger");
       NF_TRY_VOID(expect_true(certificate));
       return SignedCertificate{std::move(certificate), {}};
     }

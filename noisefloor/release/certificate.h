@@ -22,6 +22,7 @@
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/event/dp_event.h"
+#include "noisefloor/ledger/entry.h"
 #include "noisefloor/numerics/interval.h"
 
 namespace noisefloor {
@@ -55,6 +56,14 @@ struct StartPoint {
   friend bool operator==(const StartPoint&, const StartPoint&) = default;
 };
 
+// Someone may have learned from the same rows without noise before the release was sealed: an entry of the ledger.
+struct CertifiedExposure {
+  std::uint64_t entry = 0;
+  ExposureKind kind = ExposureKind::kTraining;
+  TimeMs time = 0;
+  friend bool operator==(const CertifiedExposure&, const CertifiedExposure&) = default;
+};
+
 // An upper bound of ε at another δ.
 struct CurvePoint {
   double delta;
@@ -77,6 +86,8 @@ struct Certificate {
   std::optional<CertifiedSpend> spend;   // nothing without a ledger
   std::optional<StartPoint> start = {};  // of the training, or of all trainings that it is about
   bool public_data = false;              // whoever trained declares all rows public
+  // All that the ledger knew when it was sealed, in the order of their entries (exposures.h).
+  std::vector<CertifiedExposure> exposures = {};
 };
 
 // Fails if no accountant understands the statement.

@@ -6,6 +6,7 @@
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/release/exposures.h"
 #include "noisefloor/release/verify_release.h"
 
 namespace noisefloor {
@@ -78,6 +79,7 @@ Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& ident
   NF_TRY(const Witness witness, ledger.witness());
   paid.head = witness.head.sequence + 1;
   paid.head_hash = witness.head.hash;
+  NF_TRY(draft.certificate.exposures, exposures_before(ledger, paid.budget, paid.head));
   NF_TRY(const Sign sign, sign_by(ledger));
   Sealed sealed = seal(std::move(draft), std::move(paid), sign);
   NF_TRY_VOID(outlet.keep(sealed.bytes));

@@ -211,6 +211,62 @@ TEST_F(RoadTest, ThePaidStatementIsTheCertifiedOne) {
   expect_error(verify_in_ledger(alone, *ledger), ErrorCode::kVerificationFailed, "what was reserved");
 }
 
+// The attacks: the list of what had looked at the rows is removed from a certificate, shortened or made longer.
+TEST_F(RoadTest, NamesWhatHadLookedAtTheRowsWithoutNoise) {
+  const auto ledger = open();
+  RowSketcher rows(value_of(ledger->row_key()));
+  for (int i = 0; i < 100; ++i) rows.add_record(std::to_string(i));
+  const NewDataset patients{"patients", blake2b("patients"), testing::terms("b", 5, 0, Rule::kBasic)};
+  ASSERT_TRUE(granted(value_of(ledger->add_dataset(patients, std::move(rows).finish()))).has_value());
+  const auto expose = [&](const std::string& key, ExposureKind kind) {
+    return value_of(ledger->expose({"patients", kind, blake2b(key), key, ""}));
+  };
+  const std::uint64_t first = expose("one", ExposureKind::kTraining);
+  const std::uint64_t second = expose("two", ExposureKind::kSweep);
+  testing::MemoryOutlet outlet;
+  const Released made = value_of(release(outlet, request()));
+  (void)expose("after", ExposureKind::kEvaluation);
+  const Certificate& certificate = made.release.certificate;
+  ASSERT_EQ(certificate.exposures.size(), 2U);
+  EXPECT_EQ(certificate.exposures[0].entry, first);
+  EXPECT_EQ(certificate.exposures[1].kind, ExposureKind::kSweep);
+  EXPECT_EQ(certificate.exposures[1].entry, second);
+  EXPECT_EQ(certificate.exposures[0].time, value_of(ledger->entry(first)).time);
+  EXPECT_NE(made.release.signed_certificate.find("exposures lists it"), std::string::npos);
+  const VerifiedRelease whole = value_of(verify_release(made.release.bytes));
+  EXPECT_EQ(whole.certificate.certificate.exposures, certificate.exposures);
+  expect_good(verify_in_ledger(whole, *ledger));
+  // In the text, it breaks the signature.
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(made.release.signed_certificate);
+  json.erase("exposures");
+  expect_error(parse_certificate(json.dump(2) + "\n"), ErrorCode::kVerificationFailed, "altered");
+  // Signed with the ledger's own key, the ledger knows better.
+  const Sign sign = value_of(sign_by(*ledger));
+  const auto forged = [&](std::vector<CertifiedExposure> exposures) {
+    Certificate other = certificate;
+    other.exposures = std::move(exposures);
+    return value_of(verify_release(to_json(other, sign)));
+  };
+  expect_good(verify_in_ledger(forged(certificate.exposures), *ledger));
+  const CertifiedExposure one = certificate.exposures[0];
+  const CertifiedExposure two = certificate.exposures[1];
+  expect_error(verify_in_ledger(forged({}), *ledger), ErrorCode::kVerificationFailed, "leaves out");
+  expect_error(verify_in_ledger(forged({two}), *ledger), ErrorCode::kVerificationFailed, "leaves out");
+  CertifiedExposure harmless = two;
+  harmless.kind = ExposureKind::kEvaluation;
+  expect_error(verify_in_ledger(forged({one, harmless}), *ledger), ErrorCode::kVerificationFailed, "leaves out");
+  CertifiedExposure later = two;
+  later.time += 1;
+  expect_error(verify_in_ledger(forged({one, later}), *ledger), ErrorCode::kVerificationFailed, "leaves out");
+  CertifiedExposure made_up = two;
+  made_up.entry += 1;
+  expect_error(verify_in_ledger(forged({one, two, made_up}), *ledger), ErrorCode::kVerificationFailed, "does not know");
+  // An order that no ledger has is no certificate.
+  Certificate disorder = certificate;
+  std::swap(disorder.exposures[0], disorder.exposures[1]);
+  expect_error(parse_certificate(to_json(disorder, sign)), ErrorCode::kVerificationFailed, "in their order");
+}
+
 TEST_F(RoadTest, RepeatsAnywhereWhatTheLedgerKeeps) {
   testing::MemoryOutlet outlet;
   const Released first = value_of(release(outlet, request(true)));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "noisefloor/release/document.h"
+#include "noisefloor/release/exposures.h"
 #include "noisefloor/release/paid_statement.h"
 
 namespace noisefloor {
@@ -54,6 +55,7 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
     return verification_failed(
         "the certificate states something else than what was reserved for it: its epsilon is not what was paid for");
   }
+  NF_TRY_VOID(expect_exposures(certificate, ledger));
   // Checks the history in which it was sealed, and the released file.
   bool has_head = false;
   std::optional<Digest> released;

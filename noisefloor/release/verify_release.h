@@ -3,7 +3,8 @@
 // Guarantee:     a file that passes holds what its certificate is about, an ε that follows from its events, and the
 //                signature that it names; with a ledger, that ledger's key signed it, its history holds the
 //                reservations and the head that the certificate names, the certificate states exactly what was
-//                reserved (paid_statement.h), and the file that was committed there is this one, byte for byte.
+//                reserved (paid_statement.h) and names every earlier exposure of the same rows (exposures.h), and the
+//                file that was committed there is this one, byte for byte.
 // Thread safety: as the ledger.
 #pragma once
 

@@ -63,6 +63,7 @@ HtmlReport::Table release_table(const Verdict& verdict) {
                 {"digest of what was released", to_hex(c.released)},
                 {"signed by", key ? to_hex(*key) : "nobody"}};
   if (const std::string start = start_of(verdict); !start.empty()) table.rows.push_back({"started from", start});
+  if (const std::string seen = exposures_of(verdict); !seen.empty()) table.rows.push_back({"seen before", seen});
   if (!c.spend) return table;
   std::string reservations;
   for (const std::uint64_t n : c.spend->reservations) {

@@ -120,6 +120,21 @@ std::string start_of(const Verdict& verdict) {
                      start->counted ? ", whose cost is included" : ": other rows, whose cost is not included");
 }
 
+std::string exposures_of(const Verdict& verdict) {
+  const std::vector<CertifiedExposure>& exposures = verdict.certificate().exposures;
+  if (exposures.empty()) return "";
+  constexpr std::size_t kMostShown = 10;
+  std::string list;
+  for (std::size_t i = 0; i < exposures.size() && i < kMostShown; ++i) {
+    list += fmt::format("{}{} (entry {})", i > 0 ? ", " : "", name_of(exposures[i].kind), exposures[i].entry);
+  }
+  if (exposures.size() > kMostShown) list += fmt::format(" and {} more", exposures.size() - kMostShown);
+  return fmt::format(
+      "these rows had been looked at without noise before, {}: {}. Choices that were made after seeing it are not "
+      "covered by epsilon",
+      exposures.size() == 1 ? "once" : fmt::format("{} times", exposures.size()), list);
+}
+
 std::string coverage_of(const Verdict& verdict) {
   const Certificate& certificate = verdict.certificate();
   if (verdict.release.has_content) {

@@ -81,6 +81,9 @@ struct Verdict {
 // What the training started from and whether that is counted; empty if it started from nothing.
 [[nodiscard]] std::string start_of(const Verdict& verdict);
 
+// What had looked at the rows without noise before the release was sealed, in words; empty if nothing had.
+[[nodiscard]] std::string exposures_of(const Verdict& verdict);
+
 // What was compared with the certificate: the content, or only the certificate itself.
 [[nodiscard]] std::string coverage_of(const Verdict& verdict);
 

@@ -58,6 +58,28 @@ TEST_F(VerdictTest, PromisesNothingWithoutPrivacy) {
   EXPECT_EQ(verdict.payment, Payment::kNotCharged);
 }
 
+TEST_F(VerdictTest, NamesWhatHadLookedAtTheRowsWithoutNoise) {
+  (void)runs_.train("before");
+  EXPECT_EQ(exposures_of(value_of(verify_file(runs_.path("before/model.safetensors")))), "");
+  Ledger& ledger = runs_.ledger();
+  RowSketcher rows(value_of(ledger.row_key()));
+  for (int i = 0; i < 100; ++i) rows.add_record(std::to_string(i));
+  const NewDataset patients{"patients", blake2b("p"), testing::terms("trial", 5, 1e-3, Rule::kBasic)};
+  ASSERT_TRUE(granted(value_of(ledger.add_dataset(patients, std::move(rows).finish()))).has_value());
+  (void)value_of(ledger.expose({"patients", ExposureKind::kTraining, blake2b("x"), "x", ""}));
+  (void)runs_.train("after");
+  const std::string once = exposures_of(value_of(verify_file(runs_.path("after/model.safetensors"))));
+  EXPECT_NE(once.find("once: training without noise (entry"), std::string::npos) << once;
+  EXPECT_NE(once.find("not covered by epsilon"), std::string::npos) << once;
+  for (int i = 0; i < 20; ++i) {
+    (void)value_of(ledger.expose({"patients", ExposureKind::kSweep, blake2b("x"), std::to_string(i), ""}));
+  }
+  (void)runs_.train("much-later");
+  const std::string often = exposures_of(value_of(verify_file(runs_.path("much-later/model.safetensors"))));
+  EXPECT_NE(often.find("21 times: "), std::string::npos) << often;
+  EXPECT_NE(often.find("and 11 more"), std::string::npos) << often;
+}
+
 TEST_F(VerdictTest, AcceptsOnlyTheLedgerThatPaid) {
   (void)runs_.train("run");
   Verdict verdict = value_of(verify_file(runs_.path("run/model.safetensors")));

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
@@ -18,6 +19,21 @@ std::string use_of(const LedgerState::Dataset& dataset) {
   if (dataset.retired) return fmt::format("retired: {}", *dataset.retired);
   if (dataset.is_public()) return "public: costs nothing";
   return fmt::format("budget {}", shown(dataset.budget));
+}
+
+// What has looked at the rows without noise, under any name.
+std::vector<LedgerState::Exposure> exposures_of(const LedgerState::Dataset& dataset, const LedgerState& state) {
+  if (dataset.is_public()) return {};
+  return state.exposures_of(dataset.budget, state.next_sequence());
+}
+
+Json exposures_json(const std::vector<LedgerState::Exposure>& exposures) {
+  Json list = Json::array();
+  for (const LedgerState::Exposure& one : exposures) {
+    list.push_back(
+        {{"entry", one.entry}, {"kind", name_of(one.kind)}, {"key", one.key}, {"time", show_time(one.time)}});
+  }
+  return list;
 }
 
 Json dataset_json(const LedgerState::Dataset& dataset, const LedgerState& state) {
@@ -38,6 +54,8 @@ Json dataset_json(const LedgerState::Dataset& dataset, const LedgerState& state)
                       {"spent_share", budget->account.spent_share()},
                       {"left", budget->account.left()}};
   }
+  const std::vector<LedgerState::Exposure> exposures = exposures_of(dataset, state);
+  if (!exposures.empty()) json["exposures"] = exposures_json(exposures);
   return json;
 }
 
@@ -54,6 +72,10 @@ Summary summary_of(const LedgerState::Dataset& dataset, const LedgerState& state
     if (!dataset.retired) summary.line("left", budget->account.left());
   }
   summary.line("contents", fmt::format("{} seen", dataset.contents.size()));
+  for (const LedgerState::Exposure& one : exposures_of(dataset, state)) {
+    summary.line("exposed", fmt::format("{}, {} (entry {}, {})", name_of(one.kind), shown(one.key), one.entry,
+                                        show_time(one.time)));
+  }
   summary.set("dataset", dataset_json(dataset, state));
   return summary;
 }

@@ -82,6 +82,20 @@ TEST_F(DatasetSummaryTest, SharedRowsSaySo) {
   EXPECT_EQ(fields["new_budget"], false);
 }
 
+TEST_F(DatasetSummaryTest, NamesWhatHasLookedAtTheRowsWithoutNoise) {
+  (void)add("patients", false, "patients.csv");
+  (void)add("copy", false, "patients.csv", "patients");
+  const std::uint64_t entry =
+      value_of(ledger_->expose({"copy", ExposureKind::kTraining, blake2b("x"), "without-noise", ""}));
+  for (const char* name : {"patients", "copy"}) {
+    const Summary shown = value_of(summary_of_dataset(*ledger_, name));
+    expect_says(shown, "  exposed   training without noise, 'without-noise' (entry " + std::to_string(entry) + ", ");
+    const Json exposures = fields_of(shown)["dataset"]["exposures"];
+    ASSERT_EQ(exposures.size(), 1U);
+    EXPECT_EQ(exposures[0]["kind"], "training without noise");
+  }
+}
+
 TEST_F(DatasetSummaryTest, ARetiredDatasetHasNothingLeft) {
   (void)add("patients", false, "patients.csv");
   expect_good(ledger_->retire_dataset("patients", "consent expired"));

@@ -11,7 +11,7 @@ namespace noisefloor {
 
 nlohmann::ordered_json quality_json(const Quality& quality) { return nlohmann::ordered_json::parse(to_json(quality)); }
 
-std::string in_words(const Quality& quality) {
+std::string in_words(const Quality& quality, bool private_rows) {
   std::string text;
   if (quality.positions > 0) text += fmt::format("perplexity {:.3f}, next character: ", std::exp(quality.loss));
   if (quality.accuracy) text += fmt::format("accuracy {:.2f} %", 100 * *quality.accuracy);
@@ -23,18 +23,19 @@ std::string in_words(const Quality& quality) {
   if (quality.rmse) text += fmt::format("RMSE {:.5g}", *quality.rmse);
   if (quality.mean_rmse) text += fmt::format(" (of the mean {:.5g})", *quality.mean_rmse);
   if (quality.rmse) text += ", ";
-  return text + fmt::format("loss {:.4f} ({} examples, taken as public)", quality.loss, quality.examples);
+  return text + fmt::format("loss {:.4f} ({} examples, {})", quality.loss, quality.examples,
+                            private_rows ? "kept from private rows: measured without noise" : "taken as public");
 }
 
-void add_quality(Summary& summary, const char* which, const Quality& quality) {
+void add_quality(Summary& summary, const char* which, const Quality& quality, bool private_rows) {
   summary.set(which, quality_json(quality));
-  summary.line(which, in_words(quality));
+  summary.line(which, in_words(quality, private_rows));
 }
 
-Summary evaluation_summary(const std::string& model, const Quality& quality) {
+Summary evaluation_summary(const std::string& model, const Quality& quality, bool private_rows) {
   Summary summary(fmt::format("{} on its test data", model));
   summary.set("model", model);
-  add_quality(summary, "test", quality);
+  add_quality(summary, "test", quality, private_rows);
   return summary;
 }
 

@@ -7,6 +7,7 @@
 
 #include "noisefloor/report/job_charts.h"
 #include "noisefloor/summary/summary_json.h"
+#include "noisefloor/training/exposing.h"
 
 namespace noisefloor {
 namespace {
@@ -63,9 +64,11 @@ Summary summary_of(const SweepJob& job, const std::vector<SweepRun>& runs, const
     summary.set("svg", *svg);
     summary.line("picture", *svg);
   }
-  summary.remark(
-      fmt::format("Utility lost is relative to epsilon {}; quality is that on {} test examples, taken as public.",
-                  epsilon_text(job.epsilons().back()), job.examples().test->rows));
+  const Training& training = job.file().training;
+  const bool private_rows = measures_private_rows(training) && !training.data.test;
+  summary.remark(fmt::format("Utility lost is relative to epsilon {}; quality is that on {} test examples, {}.",
+                             epsilon_text(job.epsilons().back()), job.examples().test->rows,
+                             private_rows ? "kept from private rows: measured without noise" : "taken as public"));
   if (job.repeated()) summary.remark(repeated);
   if (job.epsilons().back() == kNoPrivacy) {
     summary.remark(

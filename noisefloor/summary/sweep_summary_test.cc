@@ -53,6 +53,7 @@ TEST_F(SweepSummaryTest, HasARowForEachEpsilon) {
 }
 
 TEST_F(SweepSummaryTest, RepeatedNoiseIsSaidToBeNotPrivate) {
+  declare_public();
   SweepJob job = prepare({1}, 7);
   const std::vector<SweepRun> runs = value_of(job.run(nullptr, control_));
   expect_says(summary_of(job, runs), kRepeatedNoise);

@@ -8,6 +8,7 @@
 #include "noisefloor/report/html.h"
 #include "noisefloor/summary/quality_summary.h"
 #include "noisefloor/summary/summary_json.h"
+#include "noisefloor/training/exposing.h"
 
 namespace noisefloor {
 namespace {
@@ -40,7 +41,21 @@ std::string in_words(const PlanVerdict& verdict) {
                      verdict.target_accuracy, what);
 }
 
+std::string shown_time(double seconds) {
+  const auto whole = static_cast<long>(std::ceil(seconds));
+  return whole >= 3600 ? fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60)
+                       : fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
 }  // namespace
+
+std::string progress_line(const TrainingProgress& p, const std::optional<PublicQuality>& quality) {
+  const std::string epsilon = std::isfinite(p.epsilon) ? fmt::format("epsilon {:.4f}", p.epsilon) : "not private";
+  return fmt::format("step {}/{} ({} %), {}{}, {:.0f} examples/s, {} left", p.steps, p.planned,
+                     100 * p.steps / p.planned,
+                     quality ? fmt::format("{} loss {:.4f}, ", quality->examples, quality->quality.loss) : "", epsilon,
+                     p.examples_per_second, shown_time(p.seconds_left));
+}
 
 Summary summary_of(const TrainingJob& job, const TrainingOutcome& outcome) {
   const Training& training = job.file().training;
@@ -56,8 +71,9 @@ Summary summary_of(const TrainingJob& job, const TrainingOutcome& outcome) {
                               : "infinite: this model is NOT PRIVATE, and is for comparison only");
   if (notes.noise.multiplier) summary.line("noise", noise_line(notes.noise, training));
   summary.line("training", training_line(training, notes));
-  if (notes.validation) add_quality(summary, "validation", *notes.validation);
-  if (notes.test) add_quality(summary, "test", *notes.test);
+  const bool private_split = measures_private_rows(training);
+  if (notes.validation) add_quality(summary, "validation", *notes.validation, private_split);
+  if (notes.test) add_quality(summary, "test", *notes.test, private_split && !training.data.test);
   if (outcome.verdict) summary.line("target", in_words(*outcome.verdict));
   return summary;
 }
@@ -78,6 +94,10 @@ Summary cost_summary(const TrainingJob& job, const TrainingCost& cost) {
   }
   if (!cost.charged) {
     summary.line("epsilon", "infinite: this model would be NOT PRIVATE, and nothing would be charged");
+    if (job.needs_ledger()) {
+      summary.line("recorded",
+                   "the ledger would record this look at private rows, and later certificates would name it");
+    }
     return summary;
   }
   summary.set("epsilon", interval_json(cost.epsilon.lower, cost.epsilon.upper));

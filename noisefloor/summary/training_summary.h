@@ -12,6 +12,9 @@
 
 namespace noisefloor {
 
+// A line about a training that runs: step, loss if it is known, epsilon so far, speed, time that is left.
+[[nodiscard]] std::string progress_line(const TrainingProgress& p, const std::optional<PublicQuality>& quality);
+
 // What the training of this job came to.
 [[nodiscard]] Summary summary_of(const TrainingJob& job, const TrainingOutcome& outcome);
 

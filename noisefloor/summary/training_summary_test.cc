@@ -37,7 +37,7 @@ TEST_F(TrainingSummaryTest, AnOutcomeHoldsTheNotesAndTheQuality) {
   expect_says(summary, "at delta 1e-05, add-remove, unit row");
   expect_says(summary, "(calibrated)");
   expect_says(summary, "40 steps of 200 out of " + rows_of(job) + " examples, 6 parameters, ");
-  expect_says(summary, in_words(*outcome.notes.test));
+  expect_says(summary, in_words(*outcome.notes.test, true));
 
   TrainingJob again = prepare(wish());
   const Summary second = summary_of(again, value_of(again.run(ledger.get(), control_)));
@@ -46,6 +46,7 @@ TEST_F(TrainingSummaryTest, AnOutcomeHoldsTheNotesAndTheQuality) {
 }
 
 TEST_F(TrainingSummaryTest, AStoppedRunAndRepeatedNoiseSaySo) {
+  declare_public();
   control_.stop = [] { return true; };
   TrainingWish asked = wish();
   asked.replay_seed = 7;

@@ -10,6 +10,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/ledger/terms.h"
 #include "noisefloor/summary/summary_json.h"
 
 namespace noisefloor {
@@ -37,18 +38,28 @@ Json signer_json(const Verdict& verdict) {
   return {{"key", to_hex(*key)}, {"known", verdict.signer.has_value()}, {"name", verdict.signer.value_or("")}};
 }
 
+Json exposures_json(const Certificate& certificate) {
+  Json list = Json::array();
+  for (const CertifiedExposure& one : certificate.exposures) {
+    list.push_back({{"entry", one.entry}, {"kind", name_of(one.kind)}, {"time", show_time(one.time)}});
+  }
+  return list;
+}
+
 Json verdict_json(const Verdict& verdict) {
   const Certificate& certificate = verdict.certificate();
-  return {{"file", verdict.file},
-          {"verdict", "true"},
-          {"what", name_of(certificate.kind)},
-          {"name", certificate.name},
-          {"private", verdict.is_private()},
-          {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
-          {"delta", certificate.delta.value()},
-          {"signer", signer_json(verdict)},
-          {"ledger_checked", verdict.payment == Payment::kPaid},
-          {"not_covered", verdict.not_covered}};
+  Json json{{"file", verdict.file},
+            {"verdict", "true"},
+            {"what", name_of(certificate.kind)},
+            {"name", certificate.name},
+            {"private", verdict.is_private()},
+            {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
+            {"delta", certificate.delta.value()},
+            {"signer", signer_json(verdict)},
+            {"ledger_checked", verdict.payment == Payment::kPaid},
+            {"not_covered", verdict.not_covered}};
+  if (!certificate.exposures.empty()) json["exposures"] = exposures_json(certificate);
+  return json;
 }
 
 void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& where) {
@@ -59,6 +70,7 @@ void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& whe
   summary.line("signature", signature_of(verdict, where.signer_remedy));
   summary.line("ledger", payment_in_words(verdict, where));
   if (const std::string start = start_of(verdict); !start.empty()) summary.line("started from", start);
+  if (const std::string seen = exposures_of(verdict); !seen.empty()) summary.line("seen before", seen);
 }
 
 // Adds what the guarantee rests on and what it leaves out: each sentence once.

@@ -9,6 +9,8 @@
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/hex.h"
 #include "noisefloor/crypto/hash.h"
+#include "noisefloor/training/configuration.h"
+#include "noisefloor/training/exposing.h"
 
 namespace noisefloor {
 namespace {
@@ -99,6 +101,17 @@ Result<TrainingJob> TrainingJob::prepare(TrainingFile file, TrainingWish wish, c
   return TrainingJob(std::move(parts));
 }
 
+bool TrainingJob::needs_ledger() const {
+  return parts_->request.charged() || !learns_from_public_rows(parts_->file.training);
+}
+
+// Everything that distinguishes this run from others.
+std::string TrainingJob::settings() const {
+  const TrainingSession& session = *parts_->session;
+  return configuration_of({session.training(), session.model->parameters(), parts_->examples.train, session.steps,
+                           parts_->request.noise, parts_->request.replay_seed});
+}
+
 Result<TrainingCost> TrainingJob::cost() {
   const RunRequest& request = parts_->request;
   const TrainingPrivacy& privacy = parts_->file.training.privacy;
@@ -130,14 +143,22 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
   TrainingSession& session = *parts_->session;
-  const RunRequest& request = parts_->request;
-  if (request.charged() && ledger != nullptr) {
-    if (parts_->plan) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
-    NF_TRY(const TrainingCost planned, cost());
-    NF_TRY(std::string payer,
-           find_payer(*ledger, parts_->file, parts_->dataset, {&planned.spend, 1}, parts_->unknown, control));
-    // A plan whose cost was set aside has a budget of its own, which either exists or is lost.
-    if (request.item.empty()) parts_->file.training.privacy.budget = std::move(payer);
+  RunRequest& request = parts_->request;
+  if (request.charged() && ledger != nullptr && parts_->plan) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
+  std::optional<TrainingCost> planned;
+  RowsWish rows{.dataset = parts_->dataset, .outlook = [&] { return outlook(ledger); }, .unknown = parts_->unknown};
+  if (request.charged()) {
+    NF_TRY(planned, cost());
+    rows.uses = {&planned->spend, 1};
+  } else {
+    rows.unnoised = {request.replay_seed ? ExposureKind::kReplay : ExposureKind::kTraining, settings(), request.key};
+  }
+  NF_TRY(ClaimedRows claimed, claim_rows(ledger, parts_->file, rows, control));
+  request.exposure = claimed.exposure;
+  request.evaluation = std::move(claimed.evaluation);
+  // A plan whose cost was set aside has a budget of its own, which either exists or is lost.
+  if (request.charged() && ledger != nullptr && request.item.empty()) {
+    parts_->file.training.privacy.budget = std::move(claimed.budget);
   }
   NF_TRY(RunResult run, run_training(session, request, ledger, control));
   TrainingOutcome outcome{std::move(run), {}, {}, false};

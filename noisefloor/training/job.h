@@ -8,7 +8,8 @@
 // Guarantee:     prepare() and cost() spend and write nothing. run() charges the whole training before it draws noise.
 //                The rules of privacy hold for every caller: delta is below 1/rows and at most the budget's, a plan is
 //                followed exactly and on its own ledger, a checkpoint continues only in its own training and on the
-//                ledger that was charged for it, and only examples that are declared public are measured.
+//                ledger that was charged for it, and rows that are not declared public are looked at without noise
+//                only if the ledger records it (exposing.h).
 // Requires:      the worker group that `meet` returns outlives the job.
 // Thread safety: none.
 #pragma once
@@ -79,12 +80,17 @@ class TrainingJob {
   [[nodiscard]] const TrainingSession& session() const { return *parts_->session; }
   [[nodiscard]] const WorkerTeam& team() const { return parts_->request.team; }
 
+  // Whether run() needs a ledger: one that is charged, or that records a look at private rows without noise. Any other
+  // run compares its rows with a ledger if it is given one.
+  [[nodiscard]] bool needs_ledger() const;
+
   [[nodiscard]] Result<TrainingCost> cost();
   // Whether the budget allows for the run. If `ledger` is null, the budget would be created. A run that is not charged
   // always fits.
   [[nodiscard]] Result<Outlook> outlook(Ledger* ledger);
 
-  // For the first worker. The budget of the dataset pays (payer.h). `ledger` may be null if the run is not charged.
+  // For the first worker. The budget of the dataset pays (payer.h). `ledger` may be null unless
+  // needs_ledger().
   // `command` is for the notes: the command line of the run, or empty.
   [[nodiscard]] Result<TrainingOutcome> run(Ledger* ledger, const JobControl& control, const std::string& command = {});
   // For the other workers: takes part, and returns how many steps there were.
@@ -101,6 +107,7 @@ class TrainingJob {
     DatasetDescription dataset;
   };
   explicit TrainingJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+  [[nodiscard]] std::string settings() const;
   [[nodiscard]] Result<void> write_notes(const RunNotes& notes) const;
 
   std::unique_ptr<Parts> parts_;  // at a fixed address: the session points to file and examples

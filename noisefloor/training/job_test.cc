@@ -156,10 +156,12 @@ TEST_F(TrainingJobTest, RefusesAPrivateRunWithoutALedger) {
 }
 
 TEST_F(TrainingJobTest, ChargesNothingForRepeatableNoiseAndIsNotPrivate) {
+  declare_public();
   TrainingWish asked = wish();
   asked.replay_seed = 7;
   TrainingJob job = value_of(prepare(asked));
   EXPECT_FALSE(value_of(job.cost()).charged);
+  EXPECT_FALSE(job.needs_ledger());
   const TrainingOutcome first = value_of(job.run(nullptr, control_));
   EXPECT_TRUE(std::isinf(first.run.model.certificate.epsilon.upper));
   asked.folder = path("second");
@@ -197,8 +199,8 @@ TEST_F(TrainingJobTest, FollowsAPlanExactlyOnceAndByItsOwnLedger) {
   write("toy.toml", testing::toy_toml("epochs = 10\n") +
                         "[plan]\nutility = \"public\"\nclip_norms = [0.5, 1]\nnoise_multipliers = [0.5, 1, 2, 4]\n");
   const auto ledger = make_ledger();
-  PlanJob planning = value_of(PlanJob::prepare(file(), {.folder = path("plan")}, {}));
-  const auto curves = value_of(planning.draw_graph(nullptr, control_));
+  PlanJob planning = value_of(PlanJob::prepare(file(), {.folder = path("plan"), .unknown = NewDatasets::kAdd}, {}));
+  const auto curves = value_of(planning.draw_graph(ledger.get(), control_));
   MadePlan planned = value_of(planning.make(value_of(planning.choose(curves))));
   const std::string place = value_of(planning.sign(planned.plan, *ledger, {}));
   TrainingWish asked = wish();

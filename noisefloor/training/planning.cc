@@ -10,6 +10,7 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/plan/exact.h"
+#include "noisefloor/training/exposing.h"
 #include "noisefloor/training/plan_following.h"
 
 namespace noisefloor {
@@ -108,6 +109,11 @@ Result<PlanJob> PlanJob::prepare(TrainingFile file, PlanWish wish, Machine machi
                                     std::move(folder), std::move(sampler), steps, target, whole_delta, delta}));
 }
 
+bool PlanJob::needs_ledger() const {
+  if (follows_a_phase()) return false;
+  return !learns_from_public_rows(parts_->file.training) || charges_for_graph();
+}
+
 bool PlanJob::charges_for_graph() const { return goal().utility == UtilityData::kBudgeted && !follows_a_phase(); }
 
 UtilityQuestion PlanJob::question() const {
@@ -129,17 +135,46 @@ Result<Outlook> PlanJob::outlook(Ledger* ledger, const PlanFile* plan) const {
                      budget_of(parts_->file.training.privacy), ledger);
 }
 
+Result<std::optional<std::uint64_t>> PlanJob::claim(Ledger* ledger, const JobControl& control) {
+  NF_TRY(const std::optional<UtilitySpend> spend, cost());
+  RowsWish rows{.dataset = description_of(parts_->file.training),
+                .outlook = [&] { return outlook(ledger, nullptr); },
+                .unknown = parts_->wish.unknown};
+  if (spend) rows.uses = {&spend->request, 1};
+  const std::string what = parts_->file.digest();
+  if (goal().utility == UtilityData::kPublic) {
+    rows.unnoised = {ExposureKind::kUtilityGraph, what,
+                     fmt::format("{}/utility-graph-{}", parts_->file.training.name, what.substr(0, 16))};
+  }
+  if (goal().utility == UtilityData::kProxy && ledger != nullptr) {
+    NF_TRY_VOID(expect_public(*ledger, parts_->file, *goal().proxy, "the proxy rows"));
+  }
+  // A graph of proxy rows looks at private ones only to measure by rows that were kept for tests.
+  const bool looks = goal().utility != UtilityData::kProxy || measures_private_rows(parts_->file.training);
+  if (!looks) return std::optional<std::uint64_t>{};
+  if (ledger == nullptr && goal().utility == UtilityData::kProxy) {
+    return invalid_argument(
+        "this measures rows of private data that were kept for tests: give the ledger of their dataset, which records "
+        "it, or a test file with public rows");
+  }
+  NF_TRY(ClaimedRows claimed, claim_rows(ledger, parts_->file, rows, control));
+  if (claimed.evaluation) {
+    NF_TRY(const Outlook found, outlook(ledger, nullptr));
+    NF_TRY_VOID(expect_fits(found));
+    NF_TRY_VOID(ledger->expose(*claimed.evaluation));
+  }
+  if (spend && ledger != nullptr) parts_->file.training.privacy.budget = std::move(claimed.budget);
+  return claimed.exposure;
+}
+
 Result<std::vector<UtilityCurve>> PlanJob::draw_graph(Ledger* ledger, const JobControl& control) {
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
   if (follows_a_phase()) return std::vector<UtilityCurve>{};
-  NF_TRY(const std::optional<UtilitySpend> spend, cost());
-  if (spend && ledger != nullptr) {
-    NF_TRY(parts_->file.training.privacy.budget,
-           find_payer(*ledger, parts_->file, description_of(parts_->file.training), {&spend->request, 1},
-                      parts_->wish.unknown, control));
-  }
-  NF_TRY(std::vector<UtilityCurve> curves, utility_graph(question(), ledger, control));
+  NF_TRY(const std::optional<std::uint64_t> exposure, claim(ledger, control));
+  UtilityQuestion asked = question();
+  asked.exposure = exposure;
+  NF_TRY(std::vector<UtilityCurve> curves, utility_graph(asked, ledger, control));
   std::error_code ignored;  // a folder that could not be made is reported when a file is written to it
   std::filesystem::create_directories(parts_->folder, ignored);
   NF_TRY_VOID(write_file(OutputFiles{parts_->folder}.utility_table(), utility_table(curves)));
@@ -222,6 +257,9 @@ Result<BudgetTerms> PlanJob::set_aside_terms(const PlanFile& plan) const {
 
 Result<std::string> PlanJob::sign(PlanFile& plan, Ledger& ledger, const JobControl& control) {
   NF_TRY(const Sign by_ledger, sign_by(ledger));  // Without a key, nothing is set aside or written.
+  if (goal().utility == UtilityData::kProxy && !follows_a_phase()) {
+    NF_TRY_VOID(expect_public(ledger, parts_->file, *goal().proxy, "the proxy rows"));
+  }
   if (parts_->wish.reserve) {
     const ReserveRequest use = set_aside_use(plan);
     NF_TRY(parts_->file.training.privacy.budget, find_payer(ledger, parts_->file, description_of(parts_->file.training),

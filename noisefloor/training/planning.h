@@ -3,7 +3,9 @@
 //
 // Guarantee:     all phases, and the utility graph if it is private, together cost no more than the target: delta is
 //                divided among them before anything is spent, and is below 1/rows; each phase takes its share of the
-//                epsilon that is left. prepare(), cost(), choose() and make() spend and write nothing.
+//                epsilon that is left. prepare(), cost(), choose() and make() spend and write nothing. A graph without
+//                noise of rows that are not declared public is recorded in the ledger first (exposing.h), and proxy
+//                rows are refused if they belong to a private dataset of the ledger.
 // Thread safety: none.
 #pragma once
 
@@ -66,7 +68,10 @@ class PlanJob {
   // Whether the budget allows for the graph, and for setting aside `plan` if it is not null. `ledger` may be null.
   [[nodiscard]] Result<Outlook> outlook(Ledger* ledger, const PlanFile* plan) const;
 
-  // Draws the graph, and writes its table. `ledger` may be null unless the graph is charged. Not for a next phase.
+  // Whether draw_graph() needs a ledger: one that is charged, or that records a look at private rows without noise.
+  [[nodiscard]] bool needs_ledger() const;
+
+  // Draws the graph, and writes its table. `ledger` may be null unless needs_ledger(). Not for a next phase.
   [[nodiscard]] Result<std::vector<UtilityCurve>> draw_graph(Ledger* ledger, const JobControl& control);
   // Chooses from the graph, or, if it is empty, from the phase before.
   [[nodiscard]] Result<UtilityChoice> choose(const std::vector<UtilityCurve>& curves) const;
@@ -89,6 +94,8 @@ class PlanJob {
   };
   explicit PlanJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
   [[nodiscard]] UtilityQuestion question() const;
+  // Claims the rows, and records a graph without noise if the rows are private. Returns the record.
+  [[nodiscard]] Result<std::optional<std::uint64_t>> claim(Ledger* ledger, const JobControl& control);
   [[nodiscard]] double spent_before() const;  // epsilon that earlier phases spent
   // The most that this phase may cost.
   [[nodiscard]] Result<Epsilon> epsilon_of_phase(const UtilityChoice& choice, std::uint64_t phase) const;

@@ -13,7 +13,8 @@ using testing::value_of;
 class PlanJobTest : public testing::ToyJob {
  protected:
   void aim(const std::string& utility, const std::string& more = "") const {
-    write("toy.toml", testing::toy_toml("epochs = 10\n") + "[plan]\nutility = \"" + utility +
+    const std::string toml = testing::toy_toml("epochs = 10\n");
+    write("toy.toml", (utility == "public" ? testing::declared_public(toml) : toml) + "[plan]\nutility = \"" + utility +
                           "\"\nclip_norms = [0.5, 1]\nnoise_multipliers = [0.5, 1, 2, 4]\n" + more);
   }
   [[nodiscard]] Result<PlanJob> prepare(PlanWish wish = {}) const {

@@ -14,6 +14,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/table/csv.h"
 #include "noisefloor/training/examples.h"
+#include "noisefloor/training/exposing.h"
 #include "noisefloor/training/output_files.h"
 
 namespace noisefloor {
@@ -154,8 +155,10 @@ Result<std::string> text_as_csv(TrainableModel& model, std::span<const float> we
 
 std::string usual_model_path(const Training& training) { return OutputFiles{training.name}.model(); }
 
-Result<Quality> evaluate_model(const TrainingFile& file, const std::string& model, const Machine& machine) {
+Result<Quality> evaluate_model(const TrainingFile& file, const std::string& model, const Machine& machine,
+                               Ledger* ledger) {
   NF_TRY_VOID(require_backend(file.training, file.location, machine.torch));
+  if (ledger != nullptr) NF_TRY_VOID(claim_test_rows(*ledger, file));
   NF_TRY(const Dataset test, read_test_examples(file, machine.threads));
   NF_TRY(const std::unique_ptr<TrainableModel> bound, bind_model(file.training, test, machine));
   NF_TRY(const std::vector<float> weights, load_weights(model, *bound));

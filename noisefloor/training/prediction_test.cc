@@ -13,6 +13,7 @@ using testing::value_of;
 class PredictionTest : public testing::ToyJob {
  protected:
   PredictionTest() {
+    declare_public();
     TrainingWish asked = wish();
     asked.replay_seed = 7;
     TrainingJob job = value_of(TrainingJob::prepare(file(), asked, {}));

@@ -7,6 +7,7 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/training/configuration.h"
+#include "noisefloor/training/exposing.h"
 #include "noisefloor/training/start_point.h"
 #include "noisefloor/training/watch.h"
 
@@ -24,6 +25,15 @@ struct Descent {
   std::optional<ReplayRandom> replay;
   DpSgd sgd;
 };
+
+// Private rows are looked at without noise only if the ledger has recorded it.
+Result<void> expect_recorded(const TrainingSession& session, const RunRequest& request) {
+  if (request.charged() || request.public_rows || request.exposure) return success();
+  if (learns_from_public_rows(session.training())) return success();
+  return invalid_argument(
+      "a training without noise, or with noise that can be repeated, looks at rows that are not declared public: their "
+      "ledger has to record it first; or declare them public (public = true under [data])");
+}
 
 Result<Descent> begin_descent(TrainingSession& session, const RunRequest& request) {
   if (request.charged()) NF_TRY_VOID(expect_small_delta(request.delta, session.sampler));
@@ -61,7 +71,7 @@ RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std
       session.version,
       request.from,
       request.item,
-      data_declaration(session.count, session.sampler.unit()),
+      data_declaration(session),
       std::move(start),
       description_of(session.training()).is_public()};
 }
@@ -102,8 +112,8 @@ void tell_of_checkpoint(const RunRequest& request, const DpSgd& sgd, const JobCo
 
 }  // namespace
 
-std::string data_declaration(const PublicCount& count, PrivacyUnit unit) {
-  return fmt::format("{}; {}", kDataDeclaration, in_words(count, unit));
+std::string data_declaration(const TrainingSession& session) {
+  return fmt::format("{}; {}", data_declaration(session.training()), in_words(session.count, session.sampler.unit()));
 }
 
 Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingExamples& examples,
@@ -138,6 +148,11 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   if (request.charged() && ledger == nullptr) {
     return invalid_argument("a private training must be charged to a ledger: give one");
   }
+  NF_TRY_VOID(expect_recorded(session, request));
+  if (measures_private_rows(session.training()) && !request.evaluation) {
+    return invalid_argument(
+        "quality would be measured on private rows that were kept for tests: their ledger has to record it");
+  }
   NF_TRY(Descent descent, begin_descent(session, request));
   auto& [secure, replay, sgd] = descent;
   std::optional<StartPoint> start;
@@ -150,7 +165,18 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   FileOutlet outlet(request.files.model(), request.files.certificate());
   NF_TRY(std::optional<Watched> watched, watched_of(*session.examples));
   RunWatch watch(*session.model, sgd, control, std::move(watched));
-  const TrainingHooks hooks = hooks_of(request, control, watch, sign);
+  TrainingHooks hooks = hooks_of(request, control, watch, sign);
+  const auto record_evaluation = [&]() -> Result<void> {
+    if (request.evaluation && ledger != nullptr) NF_TRY_VOID(ledger->expose(*request.evaluation));
+    return success();
+  };
+  hooks.begin = [&, begin = std::move(hooks.begin)]() -> Result<void> {
+    NF_TRY_VOID(record_evaluation());
+    return begin();
+  };
+  if (request.exposure && ledger != nullptr) {
+    hooks.made = [&](const Digest& model) { return ledger->keep_exposed(*request.exposure, model); };
+  }
   const RunTerms terms = terms_of(session, request, std::move(start));
   const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
   begin_run(request, control);
@@ -162,6 +188,7 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     return std::move(trained).error();
   }
   Released made = std::move(trained).value();
+  if (made.again) NF_TRY_VOID(record_evaluation());  // the caller measures it again
   NF_TRY(const TensorFile file, parse_safetensors(made.release.bytes));
   NF_TRY(std::vector<float> weights, session.model->take_weights(file));
   if (made.release.certificate.steps == session.steps.value()) {  // A finished run needs no checkpoint.
@@ -184,6 +211,7 @@ Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& req
 }
 
 Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request, const JobControl& control) {
+  NF_TRY_VOID(expect_recorded(session, request));
   NF_TRY(Descent descent, begin_descent(session, request));
   auto& [secure, replay, sgd] = descent;
   RunWatch watch(*session.model, sgd, control, {});

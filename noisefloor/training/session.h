@@ -1,7 +1,9 @@
 // A training file made ready to run, and one run of it: the code that trainings, sweeps and utility graphs share.
 //
 // Guarantee:     a private run is charged before it draws noise (training_run.h), at a delta that is below 1/rows. A
-//                run that is refused leaves no folder, no metrics and no model behind.
+//                run that is not charged learns only from rows that are declared public, or names the ledger's record
+//                of it, and the ledger has the digest of its model before the model is published. A run that is refused
+//                leaves no folder, no metrics and no model behind.
 // Thread safety: none.
 #pragma once
 
@@ -24,14 +26,6 @@
 
 namespace noisefloor {
 
-// For certificates: what a training takes as public about its data.
-inline constexpr const char* kDataDeclaration =
-    "bounds, categories, classes and splits are those of the training file, stated without looking at the data; "
-    "nothing "
-    "was fitted to the data before training; test and validation examples are taken as public";
-// The same with the number of rows or people.
-[[nodiscard]] std::string data_declaration(const PublicCount& count, PrivacyUnit unit);
-
 struct TrainingSession {
   const TrainingFile* file;
   const TrainingExamples* examples;
@@ -44,6 +38,9 @@ struct TrainingSession {
 
   [[nodiscard]] const Training& training() const { return file->training; }
 };
+
+// What a certificate says of how the rows were chosen, and what was taken as public about them.
+[[nodiscard]] std::string data_declaration(const TrainingSession& session);
 
 // File and examples must outlive the session. A batch that does not fit is refused with the line of the file. Reads
 // the weights that the training starts from, once.
@@ -61,6 +58,10 @@ struct RunRequest {
   double checkpoint_seconds = 60;  // 0: no checkpoints
   std::string title = {};          // for the observer
   WorkerTeam team = {};
+  // The entry of the ledger that records a run without noise, or with noise that can be repeated (exposing.h).
+  std::optional<std::uint64_t> exposure = {};
+  std::optional<ExposureEntry> evaluation = {};  // to be recorded before quality is measured, if by private rows
+  bool public_rows = false;  // it learns from other rows than those of the file, which are taken as public
 
   // Whether the run has to be paid for.
   [[nodiscard]] bool charged() const { return noise.multiplier && !replay_seed; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "noisefloor/base/text.h"
 #include "noisefloor/model/safetensors.h"
 #include "noisefloor/training/model_release.h"
 
@@ -25,7 +26,19 @@ Error needs_a_reason(std::string_view why) {
                   why));
 }
 
-Result<StartPoint> public_start(std::string_view bytes, const std::string& words) {
+// Weights that the ledger knows to have come of private rows without noise are not public, whatever is declared.
+Result<void> expect_not_exposed(const Digest& released, Ledger& ledger) {
+  return ledger.read([&](const LedgerState& state) -> Result<void> {
+    const LedgerState::Exposure* const exposure = state.exposure_that_made(released);
+    if (exposure == nullptr) return success();
+    return invalid_argument(fmt::format(
+        "start_from: these weights were made without noise from the rows of the private dataset {} (entry {} of the "
+        "ledger: {}), so they are not public: train them with privacy, or leave start_from out",
+        shown(state.datasets()[exposure->dataset].name), exposure->entry, name_of(exposure->kind)));
+  });
+}
+
+Result<StartPoint> public_start(std::string_view bytes, const std::string& words, Ledger& ledger) {
   const std::optional<VerifiedRelease> release = certified(bytes);
   if (release) {
     const Certificate& certificate = release->certificate.certificate;
@@ -36,14 +49,16 @@ Result<StartPoint> public_start(std::string_view bytes, const std::string& words
     }
   }
   NF_TRY(const TensorFile file, parse_safetensors(bytes));
-  return StartPoint{digest_of(file.tensors), words};
+  const Digest released = digest_of(file.tensors);
+  NF_TRY_VOID(expect_not_exposed(released, ledger));
+  return StartPoint{released, words};
 }
 
 }  // namespace
 
 Result<StartPoint> start_point_of(std::string_view bytes, const std::optional<std::string>& declared_public,
                                   Ledger& ledger, const std::string& budget) {
-  if (declared_public) return public_start(bytes, *declared_public);
+  if (declared_public) return public_start(bytes, *declared_public, ledger);
   const std::optional<VerifiedRelease> release = certified(bytes);
   if (!release) return needs_a_reason("these weights have no certificate that holds");
   const Certificate& certificate = release->certificate.certificate;

@@ -4,7 +4,8 @@
 //                model that its own ledger has paid for, whose cost is part of the new certificate if it is about the
 //                same rows; or from weights that the training file declares public, in words that the certificate
 //                repeats. A model that says of itself that it was trained without privacy on rows that are not public
-//                is refused, whatever is declared.
+//                is refused, whatever is declared; and so are weights that the ledger knows from an exposure
+//                (exposing.h).
 // Not covered:   a declaration that is false. Whoever signs the certificate answers for it.
 // Thread safety: as the ledger.
 #pragma once

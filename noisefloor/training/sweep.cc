@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "noisefloor/base/file.h"
+#include "noisefloor/training/configuration.h"
 
 namespace noisefloor {
 namespace {
@@ -124,6 +125,21 @@ Result<SweepJob> SweepJob::prepare(TrainingFile file, SweepWish wish, const Mach
   return SweepJob(std::move(parts));
 }
 
+bool SweepJob::needs_ledger() const { return charged() || !learns_from_public_rows(parts_->file.training); }
+
+std::optional<Unnoised> SweepJob::unnoised() const {
+  std::string what;
+  for (std::size_t i = 0; i < parts_->noise.size(); ++i) {
+    if (request_of(i).charged()) continue;
+    const TrainingSession& session = *parts_->session;
+    what += configuration_of({session.training(), session.model->parameters(), parts_->examples.train, session.steps,
+                              parts_->noise[i], parts_->wish.replay_seed}) +
+            "\n";
+  }
+  if (what.empty()) return std::nullopt;
+  return Unnoised{ExposureKind::kSweep, std::move(what), parts_->wish.key};
+}
+
 std::size_t SweepJob::private_runs() const { return count_private(parts_->wish.epsilons); }
 
 RunRequest SweepJob::request_of(std::size_t run) const {
@@ -161,16 +177,18 @@ Result<Outlook> SweepJob::outlook(Ledger* ledger) {
 Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& control) {
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
-  if (charged() && ledger != nullptr) {
-    NF_TRY(const std::vector<ReserveRequest> uses, spends());
-    NF_TRY(
-        parts_->file.training.privacy.budget,
-        find_payer(*ledger, parts_->file, description_of(parts_->file.training), uses, parts_->wish.unknown, control));
-  }
+  NF_TRY(const std::vector<ReserveRequest> uses, spends());
+  const RowsWish rows{description_of(parts_->file.training), uses, unnoised(), [&] { return outlook(ledger); },
+                      parts_->wish.unknown};
+  NF_TRY(ClaimedRows claimed, claim_rows(ledger, parts_->file, rows, control));
+  if (charged() && ledger != nullptr) parts_->file.training.privacy.budget = std::move(claimed.budget);
   TrainingSession& session = *parts_->session;
   std::vector<SweepRun> runs;
   for (std::size_t i = 0; i < parts_->noise.size(); ++i) {
-    NF_TRY(const RunResult result, run_training(session, request_of(i), ledger, control));
+    RunRequest request = request_of(i);
+    request.exposure = claimed.exposure;
+    request.evaluation = claimed.evaluation;
+    NF_TRY(const RunResult result, run_training(session, request, ledger, control));
     if (control.stop_asked()) {
       return invalid_argument("the sweep was stopped; finished models are in " + parts_->folder.string());
     }

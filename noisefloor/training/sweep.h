@@ -1,8 +1,9 @@
 // Measures what privacy costs: one training at each of several epsilons, compared on public test data.
 //
 // Guarantee:     all private runs together keep the budget: their epsilons add up to no more than its epsilon, and each
-//                takes its share of delta. That is checked before anything is spent. Quality is measured only on test
-//                data, which are taken as public.
+//                takes its share of delta. That is checked before anything is spent. Runs without noise on rows that
+//                are not declared public are recorded in the ledger before the first run, so that the certificates of
+//                all runs name them (exposing.h).
 // Thread safety: none.
 #pragma once
 
@@ -17,6 +18,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/ledger/outlook.h"
+#include "noisefloor/training/exposing.h"
 #include "noisefloor/training/payer.h"
 #include "noisefloor/training/session.h"
 
@@ -85,14 +87,16 @@ class SweepJob {
   // Whether the noise is repeated from a seed: then nothing is private.
   [[nodiscard]] bool repeated() const { return parts_->wish.replay_seed.has_value(); }
   [[nodiscard]] bool charged() const { return !repeated() && private_runs() > 0; }
+  // Whether run() needs a ledger: one that is charged, or that records a look at private rows without noise.
+  [[nodiscard]] bool needs_ledger() const;
 
   // The noise of each run, in the order of the epsilons.
   [[nodiscard]] const std::vector<Noise>& noise() const { return parts_->noise; }
   // Whether the budget allows for all runs. If `ledger` is null, the budget would be created.
   [[nodiscard]] Result<Outlook> outlook(Ledger* ledger);
 
-  // Makes all runs and the table. `ledger` may be null if nothing is charged. kInvalidArgument if the sweep is stopped:
-  // finished runs stay.
+  // Makes all runs and the table. `ledger` may be null unless needs_ledger(). kInvalidArgument if the sweep is
+  // stopped: finished runs stay.
   [[nodiscard]] Result<std::vector<SweepRun>> run(Ledger* ledger, const JobControl& control);
 
  private:
@@ -107,6 +111,8 @@ class SweepJob {
   };
   explicit SweepJob(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
   [[nodiscard]] RunRequest request_of(std::size_t run) const;
+  // What the runs without noise do, or nothing if there are none.
+  [[nodiscard]] std::optional<Unnoised> unnoised() const;
   // The charges of all private runs.
   [[nodiscard]] Result<std::vector<ReserveRequest>> spends();
 

@@ -199,6 +199,7 @@ Result<Released> train_without_privacy(const RunTerms& terms, DpSgd& sgd, Replay
   NF_TRY_VOID(descend(terms, sgd, random, hooks, paid));
   NF_TRY(const Steps made_steps, Steps::make(sgd.steps()));
   NF_TRY(Draft draft, draft_of(terms, sgd, name_weights, statement_of(sgd, made_steps)));
+  if (hooks.made) NF_TRY_VOID(hooks.made(draft.certificate.released));
   Released made{seal(std::move(draft), {}, {}), false};
   NF_TRY_VOID(outlet.publish(made.release));
   return made;

@@ -62,6 +62,8 @@ struct TrainingHooks {
   std::function<void(const Checkpoint&)> checkpoint =
       {};  // called now and then between steps, and when the run is stopped
   std::chrono::milliseconds checkpoint_interval{60'000};
+  // Called with the digest of a model without privacy before it is published. An error ends the run.
+  std::function<Result<void>(const Digest&)> made = {};
 };
 
 using NameWeights = std::function<std::vector<NamedTensor>(std::span<const float>)>;

@@ -9,6 +9,7 @@
 
 #include "noisefloor/release/document.h"
 #include "noisefloor/release/paid_statement.h"
+#include "noisefloor/training/exposing.h"
 
 namespace noisefloor {
 namespace {
@@ -34,13 +35,16 @@ TrainingFile for_proxy(const TrainingFile& file, const Dataset& proxy) {
 }
 
 RunRequest utility_run(const UtilityQuestion& question, ClipNorm clip, const Noise& noise) {
+  const bool proxy = question.goal().utility == UtilityData::kProxy;
   return {.files = {},
           .key = {},
           .noise = noise,
           .delta = question.delta,
           .replay_seed = {},
           .from = {},
-          .title = fmt::format("utility graph, clip norm {:g}: ", clip.value())};
+          .title = fmt::format("utility graph, clip norm {:g}: ", clip.value()),
+          .exposure = question.exposure,
+          .public_rows = proxy};
 }
 
 // Trains a model with each clip norm, and measures the accuracy that noise leaves.
@@ -101,10 +105,9 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
     NF_TRY(const std::vector<UtilityCurve> curves,
            measured(question, question.file, question.examples, spend.noise, control));
     NF_TRY(const DpStatement statement, paid_statement(ledger, paid.budget, paid.reservations, start));
-    NF_TRY(Draft draft,
-           document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves), statement,
-                          question.delta, spend.request.note.configuration,
-                          data_declaration(session.count, session.sampler.unit()), question.machine.version));
+    NF_TRY(Draft draft, document_draft(ReleaseKind::kUtilityGraph, question.file.training.name, as_document(curves),
+                                       statement, question.delta, spend.request.note.configuration,
+                                       data_declaration(session), question.machine.version));
     draft.certificate.start = start;
     return draft;
   };
@@ -121,7 +124,7 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
 const char* in_words(UtilityData data) {
   switch (data) {
     case UtilityData::kPublic:
-      return "a utility graph of the training data, which the file declares public";
+      return "a utility graph of the training data without noise";
     case UtilityData::kProxy:
       return "a utility graph of proxy data";
     case UtilityData::kBudgeted:

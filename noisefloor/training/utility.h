@@ -6,7 +6,9 @@
 // Thread safety: none.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,9 @@ struct UtilityQuestion {
   const TrainingFile& file;  // must have a goal
   const TrainingExamples& examples;
   const Machine& machine;
-  Delta delta;                   // for each private use
-  std::filesystem::path folder;  // for a graph that is released
+  Delta delta;                                 // for each private use
+  std::filesystem::path folder;                // for a graph that is released
+  std::optional<std::uint64_t> exposure = {};  // the ledger's record of a graph without noise (exposing.h)
 
   [[nodiscard]] const TrainingGoal& goal() const { return *file.training.goal; }
 };
@@ -37,7 +40,8 @@ struct UtilitySpend {
 };
 [[nodiscard]] Result<UtilitySpend> utility_spend(const UtilityQuestion& question);
 
-// Draws the graph as the goal says. `ledger` may be null unless the goal is budgeted.
+// Draws the graph as the goal says. `ledger` may be null unless the goal is budgeted. A graph without noise of rows
+// that are not declared public needs its exposure.
 [[nodiscard]] Result<std::vector<UtilityCurve>> utility_graph(const UtilityQuestion& question, Ledger* ledger,
                                                               const JobControl& control);
 

@@ -269,8 +269,16 @@ TEST_F(CliPlanTraining, AUtilityGraphOfPrivateDataIsCharged) {
 }
 
 TEST_F(CliPlanTraining, ProxyDataStandInForPrivateOnes) {
-  write("proxy.csv", toy_table());
   write("toy.toml", toy_toml("epochs = 10\n") + goal("proxy", "proxy = \"proxy.csv\"\n"));
+  write("proxy.csv", toy_table());
+  expect_refused(plan(), 2, "rows of this training");
+  std::string other = "x,y,kind\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double x = std::cos(i * 3.7);
+    const double y = std::cos(i * 1.3 + 2);
+    other += std::to_string(x) + "," + std::to_string(y) + "," + (x + y > 0 ? "yes" : "no") + "\n";
+  }
+  write("proxy.csv", other);
   const Outcome planned = noisefloor_run(plan());
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   EXPECT_EQ(spent(), 0) << "nothing of the private data was looked at";

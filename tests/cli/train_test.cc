@@ -114,7 +114,59 @@ TEST_F(CliTrain, WithoutPrivacyItSaysSoAndSpendsNothing) {
     EXPECT_NE(outcome.out.find("NOT PRIVATE"), std::string::npos) << outcome.out;
     EXPECT_EQ(Json::parse(read(output + "/certificate.json"))["private"], false);
   }
+  const Outcome shown = noisefloor_run("budget show toy --json --ledger " + folder_.path("ledger"));
+  ASSERT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_EQ(Json::parse(shown.out)["budget"]["spent_share"], 0);
+}
+
+// The attacks: a look without noise before a private training is named by its certificate, and is refused where no
+// ledger would know of it.
+TEST_F(CliTrain, WhatLookedAtTheRowsWithoutNoiseIsNamed) {
+  const std::string toml = toy_toml();
+  const std::string alone = "train " + folder_.path("train.toml") + " --quiet --output " + folder_.path("nothing") +
+                            " --ledger " + folder_.path("nowhere");
+  for (const char* plain : {"", "noise = \"none\"\n"}) {
+    write("train.toml", toml + plain);
+    const std::string seed = *plain == 0 ? " --replay-seed 7" : "";
+    expect_refused(alone + seed, 2, "public = true");
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("nowhere")));
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("nothing")));
+    ASSERT_EQ(noisefloor_run(train("--quiet" + seed, *plain == 0 ? "replayed" : "plain")).exit_code, 0);
+  }
+  write("train.toml", toml);
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+  const std::string verify = "verify " + folder_.path("out") + " --ledger " + folder_.path("ledger");
+  const Outcome verified = noisefloor_run(verify);
+  ASSERT_EQ(verified.exit_code, 0) << verified.err;
+  for (const char* kind : {"training with repeatable noise", "training without noise", "evaluation on private rows"}) {
+    EXPECT_NE(verified.out.find(kind), std::string::npos) << verified.out;
+  }
+  EXPECT_NE(verified.out.find("3 times"), std::string::npos) << verified.out;
+  EXPECT_EQ(Json::parse(noisefloor_run(verify + " --json").out)["exposures"].size(), 3U);
+  EXPECT_NE(read("out/report.html").find("training without noise"), std::string::npos);
+  // Without the list it is no certificate of its signer's.
+  nlohmann::ordered_json shorter = nlohmann::ordered_json::parse(read("out/certificate.json"));
+  shorter.erase("exposures");
+  write("shorter.json", shorter.dump(2) + "\n");
+  expect_refused("verify " + folder_.path("shorter.json"), 6, "altered after it was signed");
+  EXPECT_EQ(noisefloor_run("budget verify --ledger " + folder_.path("ledger")).exit_code, 0);
+}
+
+TEST_F(CliTrain, PublicRowsNeedNoLedgerWithoutNoise) {
+  write("train.toml", testing::declared_public(toy_toml()));
+  const std::string run = "train " + folder_.path("train.toml") + " --quiet --replay-seed 7 --ledger " +
+                          folder_.path("ledger") + " --output " + folder_.path("public");
+  ASSERT_EQ(noisefloor_run(run).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  EXPECT_EQ(Json::parse(read("public/certificate.json"))["public_data"], true);
+  // Once the rows are private in the ledger, nobody declares them public.
+  write("train.toml", toy_toml());
+  ASSERT_EQ(noisefloor_run(train("--quiet", "out")).exit_code, 0);
+  std::string fresh = testing::declared_public(toy_toml());
+  fresh.replace(fresh.find("epsilon = 2.0\n"), 14, "epsilon = 2.0\nname = \"fresh\"\n");
+  write("train.toml", fresh);
+  std::filesystem::remove_all(folder_.path("public"));
+  expect_refused(run, 3, "private dataset 'toy'");
 }
 
 TEST_F(CliTrain, AReplayRepeatsItself) {
@@ -177,9 +229,9 @@ TEST_F(CliTrain, WithOneRowEachPeopleAreTrainedOnAsRows) {
   for (const char* more : {"steps = 12\n", "steps = 12\nnoise = \"discrete\"\n"}) {
     const std::string name = std::string(more).size() > 12 ? "discrete" : "gaussian";
     write("data.csv", table_of_people(2000));
-    write("train.toml", toy_toml(more));
+    write("train.toml", testing::declared_public(toy_toml(more)));
     ASSERT_EQ(noisefloor_run(train("--quiet --replay-seed 5", name + "-rows")).exit_code, 0);
-    write("train.toml", by_person(toy_toml(more), 2000));
+    write("train.toml", by_person(testing::declared_public(toy_toml(more)), 2000));
     const Outcome people = noisefloor_run(train("--quiet --replay-seed 5", name + "-people"));
     ASSERT_EQ(people.exit_code, 0) << people.err;
     const auto weights = [&](const std::string& folder) {

@@ -65,6 +65,7 @@ class ToyJob : public ::testing::Test {
     ASSERT_NE(at, std::string::npos) << from;
     write("toy.toml", text.replace(at, from.size(), to));
   }
+  void declare_public() const { write("toy.toml", declared_public(read("toy.toml"))); }
   [[nodiscard]] TrainingFile file() const { return value_of(read_training_file(path("toy.toml"))); }
   [[nodiscard]] std::unique_ptr<Ledger> make_ledger(const std::string& name = "ledger") const {
     return value_of(Ledger::create(path(name), SigningKey::generate(), {}));

@@ -16,6 +16,12 @@ inline std::string toy_table() {
   return table;
 }
 
+// The same training file, which declares its rows public.
+inline std::string declared_public(std::string toml) {
+  const std::string section = "[data]\n";
+  return toml.insert(toml.find(section) + section.size(), "public = true\n");
+}
+
 // 200 images in the format of MNIST: 0 or 1 by which half is bright.
 struct ToyImages {
   std::string images;
