@@ -90,6 +90,7 @@ std::string to_json(const AuditRecord& r, const std::string& version) {
   json["time"] = show_time(r.time);
   json["status"] = name_of(r.status);
   json["budget"] = r.use.budget;
+  if (!r.use.blocks.empty()) json["blocks"] = r.use.blocks;
   json["key"] = r.use.key;
   json["purpose"] = r.use.note.purpose;
   if (!r.use.item.empty()) json["item"] = r.use.item;

@@ -12,6 +12,12 @@ Result<std::optional<StoredEntry>> LedgerTransaction::entry(std::uint64_t sequen
 }
 
 std::uint64_t store_version_of(const EntryBody& body) {
+  const auto* budget = std::get_if<BudgetEntry>(&body);
+  const auto* use = std::get_if<ReserveEntry>(&body);
+  const auto* content = std::get_if<ContentEntry>(&body);
+  const bool of_blocks = (budget != nullptr && budget->terms.blocks) || (use != nullptr && !use->blocks.empty()) ||
+                         (content != nullptr && !content->block.empty());
+  if (of_blocks) return kStoreVersionWithRoles;
   return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
 }
 
