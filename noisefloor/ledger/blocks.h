@@ -1,5 +1,5 @@
-// Blocks: the parts of a growing dataset that each have a budget of their own, by the dates of the rows or by batches of
-// arrival.
+// Blocks: the parts of a growing dataset that each have a budget of their own, by the dates of the rows or by batches
+// of arrival.
 //
 // Guarantee:     every row belongs to at most one block, which depends on that row and public terms alone (the text of
 //                its date, or the batch that it arrived in). A use that touches the blocks B1..Bn spends its whole

@@ -1,6 +1,7 @@
 #include "noisefloor/summary/verdict_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -39,16 +40,18 @@ Json signer_json(const Verdict& verdict) {
 
 Json verdict_json(const Verdict& verdict) {
   const Certificate& certificate = verdict.certificate();
-  return {{"file", verdict.file},
-          {"verdict", "true"},
-          {"what", name_of(certificate.kind)},
-          {"name", certificate.name},
-          {"private", verdict.is_private()},
-          {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
-          {"delta", certificate.delta.value()},
-          {"signer", signer_json(verdict)},
-          {"ledger_checked", verdict.payment == Payment::kPaid},
-          {"not_covered", verdict.not_covered}};
+  Json json{{"file", verdict.file},
+            {"verdict", "true"},
+            {"what", name_of(certificate.kind)},
+            {"name", certificate.name},
+            {"private", verdict.is_private()},
+            {"epsilon", interval_json(certificate.epsilon.lower, certificate.epsilon.upper)},
+            {"delta", certificate.delta.value()},
+            {"signer", signer_json(verdict)},
+            {"ledger_checked", verdict.payment == Payment::kPaid},
+            {"not_covered", verdict.not_covered}};
+  if (certificate.spend && !certificate.spend->blocks.empty()) json["blocks"] = certificate.spend->blocks;
+  return json;
 }
 
 void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& where) {
@@ -58,6 +61,10 @@ void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& whe
   summary.line(std::string(name_of(verdict.certificate().kind)), coverage_of(verdict));
   summary.line("signature", signature_of(verdict, where.signer_remedy));
   summary.line("ledger", payment_in_words(verdict, where));
+  if (const auto& spend = verdict.certificate().spend; spend && !spend->blocks.empty()) {
+    summary.line("blocks",
+                 fmt::format("{}: it is about their rows alone, and they have paid", fmt::join(spend->blocks, ", ")));
+  }
   if (const std::string start = start_of(verdict); !start.empty()) summary.line("started from", start);
 }
 

@@ -50,18 +50,29 @@ Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
     }
   }
   reader.header_.assign(reader.cells_.begin(), reader.cells_.end());
+  if (format.only) {
+    const auto place = std::find(reader.header_.begin(), reader.header_.end(), format.only->column);
+    if (place == reader.header_.end()) {
+      return reader.error(
+          "the first line does not name the column of the dates that divide the rows into blocks; correct the file, or "
+          "column = \"…\" under [blocks]");
+    }
+    reader.filtered_ = static_cast<std::size_t>(place - reader.header_.begin());
+  }
   return reader;
 }
 
 Result<bool> CsvReader::next() {
-  NF_TRY(const bool found, read_record());
-  if (found && cells_.size() != header_.size()) {
-    return error(
-        fmt::format("expected {} cells, as in the first line; put cells with separators in quotes, and leave no "
-                    "line empty",
-                    header_.size()));
+  while (true) {
+    NF_TRY(const bool found, read_record());
+    if (found && cells_.size() != header_.size()) {
+      return error(
+          fmt::format("expected {} cells, as in the first line; put cells with separators in quotes, and leave no "
+                      "line empty",
+                      header_.size()));
+    }
+    if (!found || !format_.only || format_.only->takes(cells_[filtered_])) return found;
   }
-  return found;
 }
 
 Result<void> CsvReader::skip_byte_order_mark() {

@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +26,18 @@ namespace noisefloor {
 
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
 
+// Which records are read: a public rule for the cell of one column. All others are passed over, as if they were not
+// there.
+struct RecordFilter {
+  std::string column;
+  std::function<bool(std::string_view cell)> takes;
+};
+
 struct CsvFormat {
   char separator = ',';
   bool trim = false;  // drops spaces and tabs around cells that are not in quotes
   std::size_t max_record_bytes = kMaxRecordBytes;
+  std::shared_ptr<const RecordFilter> only = {};  // none: all records
 };
 
 // The separators that tables usually have.
@@ -45,7 +55,7 @@ class CsvReader {
 
   [[nodiscard]] const CsvFormat& format() const { return format_; }
 
-  // Goes to the next record. False at the end.
+  // Goes to the next record that the format's filter takes. False at the end.
   [[nodiscard]] Result<bool> next();
 
   // The cells of the record, without quotes. They are valid until next().
@@ -80,6 +90,7 @@ class CsvReader {
   Window window_;
   CsvFormat format_;
   std::vector<std::string> header_;
+  std::size_t filtered_ = 0;  // the cell that the filter looks at
 
   // The record, as places in the window.
   State state_ = State::kCellStart;

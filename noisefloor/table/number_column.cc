@@ -56,7 +56,8 @@ Result<void> for_each_number(ByteSource source, const Schema& schema, const CsvF
     }
     NF_TRY_VOID(take(value, id));
   }
-  return any ? success() : Result<void>(reader.error("the table holds no records"));
+  // Whether the chosen records are none depends on the data, and must not show.
+  return any || format.only ? success() : Result<void>(reader.error("the table holds no records"));
 }
 
 }  // namespace noisefloor

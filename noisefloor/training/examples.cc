@@ -1,5 +1,6 @@
 #include "noisefloor/training/examples.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "noisefloor/base/overloaded.h"
@@ -34,6 +35,43 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
       file.training.data.format);
 }
 
+// Adds the examples of another file of the same form.
+Result<void> append(Dataset& all, const Dataset& more) {
+  if (all.shape != more.shape || all.classes != more.classes) {
+    return input_data_error("the files of a dataset's batches have examples of different forms: give all the same");
+  }
+  const auto join = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  all.rows += more.rows;
+  join(all.features, more.features);
+  join(all.labels, more.labels);
+  join(all.targets, more.targets);
+  // The same number in two files is not the same group.
+  const std::uint32_t next = all.groups.empty() ? 0 : *std::max_element(all.groups.begin(), all.groups.end()) + 1;
+  for (const std::uint32_t group : more.groups) all.groups.push_back(next + group);
+  return success();
+}
+
+// The examples to learn from: all of the file, or of the blocks that the training touches.
+Result<Dataset> read_rows(const TrainingFile& file) {
+  const std::optional<DatasetDescription>& dataset = file.training.data.dataset;
+  if (!dataset || !dataset->blocks) return read_file_of(file, file.training.data.train);
+  TrainingFile chosen = file;
+  if (auto* table = std::get_if<CsvTable>(&chosen.training.data.format)) {
+    table->format = std::get<CsvTable>(chosen_format(*dataset)).format;
+  }
+  std::optional<Dataset> all;
+  for (std::string& path : chosen_files(*dataset)) {
+    NF_TRY(Dataset one, read_file_of(chosen, TextFile{std::move(path)}));
+    if (all) {
+      NF_TRY_VOID(append(*all, one));
+    } else {
+      all = std::move(one);
+    }
+  }
+  if (!all) return invalid_argument("the training names no blocks of its dataset: add blocks = […] under [data]");
+  return *std::move(all);
+}
+
 // The features that the model takes from examples.
 Result<Dataset> features_of(const Training& training, Result<Dataset> data, std::size_t threads) {
   if (!training.model.scattering || !data.has_value()) return data;
@@ -51,7 +89,14 @@ Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Sp
   const auto* table = std::get_if<CsvTable>(&data.format);
   if (table == nullptr || (!data.test && split.test.empty())) return std::vector<std::string>{};
   PublicRows rows{file.resolve(std::get<TextFile>(data.test.value_or(data.train)).path), table->format};
-  if (!data.test) rows.rows = split.test;
+  if (!data.test) {
+    // The rows of several files have no common numbers.
+    if (data.dataset && data.dataset->blocks && data.dataset->blocks->by == BlockKind::kBatch) {
+      return std::vector<std::string>{};
+    }
+    rows.rows = split.test;
+    if (data.dataset) rows.format = std::get<CsvTable>(chosen_format(*data.dataset)).format;
+  }
   NF_TRY(const Fit fit, fit_of(rows, table->schema));
   return warnings_of(fit);
 }
@@ -60,7 +105,7 @@ Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Sp
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
-  NF_TRY(const Dataset all, read_examples_of(file, data.train, threads));
+  NF_TRY(const Dataset all, features_of(file.training, read_rows(file), threads));
   NF_TRY(const Split split, split_of(data, all));
   TrainingExamples examples;
   NF_TRY(examples.doubts, doubts_about(file, split));
@@ -83,7 +128,7 @@ Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& f
 Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
   if (data.test) return read_examples_of(file, *data.test, threads);
-  NF_TRY(const Dataset all, read_file_of(file, data.train));
+  NF_TRY(const Dataset all, read_rows(file));
   NF_TRY(const Split split, split_of(data, all));
   if (split.test.empty()) return no_test_data();
   return features_of(file.training, all.take(split.test), threads);
