@@ -75,6 +75,7 @@ struct ReserveOptions : LedgerAccess {
   std::string key;
   UseOptions use;
   NoteOptions note;
+  std::string blocks;
   std::string output;
   bool dry_run = false;
 };
@@ -187,12 +188,14 @@ Result<Summary> run_split(const SplitOptions& o) {
 Result<ReserveRequest> request_of(const ReserveOptions& o, const BudgetTerms& terms) {
   NF_TRY(const StatedUse use, stated_use(o.use));
   NF_TRY(DpEvent event, event_of_use(use, terms));
+  NF_TRY(std::vector<std::string> blocks, stated_blocks(terms, o.blocks));
   Note note{o.note.pipeline, o.note.purpose, o.note.techniques, {}};
   if (!o.note.configuration.empty()) {
     NF_TRY(note.configuration, read_text(o.note.configuration));
   }
-  return ReserveRequest{o.budget,  o.key,    {terms.adjacency, terms.unit, std::move(event)},
-                        use.delta, use.item, std::move(note)};
+  return ReserveRequest{o.budget,         o.key,    {terms.adjacency, terms.unit, std::move(event)},
+                        use.delta,        use.item, std::move(note),
+                        std::move(blocks)};
 }
 
 Result<Summary> rehearse(Ledger& ledger, const ReserveRequest& request) {
@@ -331,6 +334,7 @@ void declare(CLI::App& command, ReserveOptions& o) {
   options.required("budget", o.budget, "Name of the budget", "NAME");
   options.required("--key", o.key, "Name of this request: the same key gets the same answer and is paid for once",
                    "KEY");
+  options.optional("--blocks", o.blocks, "The blocks that it touches, of a budget by blocks: 2026-01..2026-03", "LIST");
   options.flag("--dry-run", o.dry_run, "Only say whether it would fit: nothing is spent");
   declare(command, o.use);
   declare(command, o.note);

@@ -17,11 +17,13 @@ struct DatasetOptions : LedgerAccess {
   std::string file;
   std::string name;
   std::string same_as;
+  std::string blocks;
   std::string reason;
 };
 
 Result<Summary> run_add(const DatasetOptions& o) {
-  NF_TRY(const DescribedRows rows, described_rows(o.file));
+  NF_TRY(DescribedRows rows, described_rows(o.file));
+  if (!o.blocks.empty()) NF_TRY_VOID(choose_blocks(rows.description, o.blocks));
   NF_TRY_VOID(check_name("the name of a dataset", rows.description.name));
   // Rows that cannot be read are found before a ledger is made, with a key that is good for nothing else.
   if (!ledger_is_there(o)) NF_TRY_VOID(sketch_rows(Secret32(), rows.description, rows.folder));
@@ -63,8 +65,10 @@ void declare_file(CLI::App& command, DatasetOptions& o) {
 
 void declare_add(CLI::App& command, DatasetOptions& o) {
   declare_file(command, o);
-  OptionGroup(command).optional("--same-as", o.same_as,
-                                "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
+  const OptionGroup options(command);
+  options.optional("--same-as", o.same_as,
+                   "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
+  options.optional("--blocks", o.blocks, "Blocks whose rows are there, of a dataset with [blocks]: a,b", "LIST");
   o.add_to(command, true, true);
 }
 

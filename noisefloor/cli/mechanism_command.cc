@@ -85,6 +85,7 @@ struct DataOptions {
   std::string upper;
   std::string dataset;
   std::string column;
+  std::string blocks;
   std::string level = "0.5";
   bool create = false;
 
@@ -105,6 +106,7 @@ void declare_data(CLI::App& command, DataOptions& o) {
   dataset.optional("--dataset", o.dataset, "Description of the dataset, whose budget pays (docs/formats/dataset.md)",
                    "FILE");
   dataset.optional("--column", o.column, "Its column, with the bounds that the description states", "NAME");
+  dataset.optional("--blocks", o.blocks, "Its blocks to ask about, if it has any: 2026-01..2026-03,2026-06", "LIST");
   dataset.flag("--create", o.create, "Add the dataset, its budget and the ledger where they are missing");
   const OptionGroup options(command);
   options.optional("--input", o.input, "Instead: a file with one number a line; - is standard input", "FILE");
@@ -146,7 +148,8 @@ Result<Summary> answer_from_dataset(const DataOptions& o, ColumnStatistic statis
   NF_TRY(const Delta delta, o.privacy.get_delta());
   NF_TRY(const Confidence confidence, o.privacy.get_confidence());
   NF_TRY(const double level, parse_number("--level", o.level));
-  NF_TRY(const DescribedRows rows, described_rows(o.dataset));
+  NF_TRY(DescribedRows rows, described_rows(o.dataset));
+  NF_TRY_VOID(choose_blocks(rows.description, o.blocks));
   NF_TRY(SecureRandom random, SecureRandom::create());
   NF_TRY(const Question question,
          column_question(rows, {statistic, o.column, epsilon, delta, confidence, level}, random));
@@ -174,7 +177,9 @@ Result<Question> ask_file(const DataOptions& o, ColumnStatistic statistic) {
 }
 
 Result<void> expect_input_with_bounds(const DataOptions& o) {
-  if (!o.column.empty() || o.create) return invalid_argument("--column and --create are for a --dataset: name it");
+  if (!o.column.empty() || o.create || !o.blocks.empty()) {
+    return invalid_argument("--column, --blocks and --create are for a --dataset: name it");
+  }
   for (const auto& [name, text] :
        {std::pair<const char*, const std::string&>{"--input", o.input}, {"--lower", o.lower}, {"--upper", o.upper}}) {
     if (text.empty()) {

@@ -46,6 +46,57 @@ DatasetUnit read_unit(const toml::table& table, const DataSection& data, Finding
   return {of.value.value_or(PrivacyUnit::kRow), column.value.value_or(""), rows.value.value_or(1)};
 }
 
+constexpr internal::Names<BlockKind, 2> kBlockKinds{{{"date", BlockKind::kDate}, {"batch", BlockKind::kBatch}}};
+constexpr internal::Names<BlockPeriod, 5> kPeriods{{{"day", BlockPeriod::kDay},
+                                                    {"week", BlockPeriod::kWeek},
+                                                    {"month", BlockPeriod::kMonth},
+                                                    {"quarter", BlockPeriod::kQuarter},
+                                                    {"year", BlockPeriod::kYear}}};
+
+// [blocks]: how the rows of a growing dataset are divided. Each block has the whole budget for itself.
+std::optional<BlockTerms> read_blocks(const toml::table& table, const DataSection& data, const DatasetUnit& unit,
+                                      std::optional<Adjacency> neighbours, Findings& findings) {
+  SectionReader reader(table, "[blocks]", findings);
+  Located<BlockKind> by;
+  Located<std::string> column;
+  Located<BlockPeriod> period;
+  Located<std::size_t> unlock;
+  reader.choice("by", kBlockKinds, by);
+  reader.require("by", by, R"(add by = "date" for blocks by the dates in a column, or by = "batch" for one file each)");
+  if (reader.takes("column", selector("by", kBlockKinds, by), {BlockKind::kDate})) reader.text("column", column);
+  reader.choice("period", kPeriods, period);
+  reader.size("unlock", 1, kMaxUnlock, unlock);
+  const auto* file = std::get_if<TextFile>(&data.data.train);
+  if (by.value == BlockKind::kDate) {
+    reader.require("column", column, "add column = \"…\", the column with each row's date, such as 2026-03-05");
+    if (data.kind && data.kind != internal::DataKind::kCsv) {
+      reader.error("blocks_do_not_fit", by.place, "only a CSV file has a column of dates",
+                   R"(set by = "batch", or use a CSV file)");
+    }
+    if (neighbours == Adjacency::kReplaceOne) {
+      reader.error("blocks_do_not_fit", by.place,
+                   "a row that is exchanged may get a date in another block: no block's budget covers that",
+                   R"(set adjacency = "add-remove" under [budget], or by = "batch")");
+    }
+  }
+  if (by.value == BlockKind::kDate || unlock.value.value_or(1) > 1) {
+    reader.require("period", period, R"(add period = "day", "week", "month", "quarter" or "year")");
+  }
+  if (by.value == BlockKind::kBatch && (file == nullptr || file->path.find(kBatchInPath) == std::string::npos)) {
+    reader.error("blocks_do_not_fit", by.place, "the file of [data] does not say where the name of a batch goes",
+                 R"(write {block} for it, as in file = "visits-{block}.csv")");
+  }
+  if (unit.unit == PrivacyUnit::kPerson) {
+    reader.error("blocks_do_not_fit", by.place,
+                 "a person's rows may lie in any number of blocks, whose budgets would add up for that person",
+                 R"(set of = "row" under [unit], or remove [blocks])");
+  }
+  reader.finish();
+  if (!by.has()) return std::nullopt;
+  return BlockTerms{*by, column.value.value_or(""), period.value.value_or(BlockPeriod::kDay),
+                    static_cast<std::uint32_t>(unlock.value.value_or(1))};
+}
+
 DatasetBudget budget_of(const BudgetKeys& keys, const std::string& name) {
   return {keys.name.value.value_or(name), *keys.epsilon, *keys.delta, *keys.neighbours(),
           keys.rule.value.value_or(Rule::kBasic)};
@@ -63,10 +114,12 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   const toml::table* data_table = reader.section("data");
   const toml::table* unit_table = reader.section("unit");
   const toml::table* budget_table = reader.section("budget");
+  const toml::table* blocks_table = reader.section("blocks");
   if (!reader.holds("data")) reader.missing("section_missing", "[data]", "add [data], with format and file");
   const bool open_to_all = is_public.value.value_or(false);
   if (open_to_all) {
     reader.elsewhere("budget", "public data cost nothing and have no budget: remove [budget], or public = true");
+    reader.elsewhere("blocks", "blocks divide a budget, and public data have none: remove [blocks], or public = true");
   } else if (!reader.holds("budget")) {
     reader.missing(
         "section_missing", "[budget]",
@@ -86,6 +139,10 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
     findings.error("key_not_used", people.place, "people is for data of persons, and the unit is a row",
                    R"(remove people, or set of = "person" in [unit])");
   }
+  std::optional<BlockTerms> blocks;
+  if (blocks_table != nullptr && !open_to_all) {
+    blocks = read_blocks(*blocks_table, data, unit, budget.neighbours(), findings);
+  }
   if (has_errors(findings.list())) return std::nullopt;
   DatasetDescription description{.name = *name,
                                  .format = std::move(data.data.format),
@@ -94,6 +151,7 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   if (rows.has()) description.rows = *rows;
   if (people.has()) description.people = *people;
   if (!open_to_all) description.budget = budget_of(budget, *name);
+  description.blocks = std::move(blocks);
   return description;
 }
 

@@ -144,6 +144,7 @@ class DataReader {
     Located<std::string> dataset;
     reader_.text("dataset", dataset);
     if (dataset.stated()) return read_named(dataset, named);
+    reader_.elsewhere("blocks", "blocks are those of a dataset: name its description, with dataset = \"…\"");
     reader_.choice("format", kFormats, format_);
     reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
     section_.kind = format_.value;
@@ -169,10 +170,18 @@ class DataReader {
          {"format", "train",     "train_labels",    "label",        "target", "group",    "classes",
           "column", "separator", "target_lower",    "target_upper", "trim",   "missing",  "dimension",
           "lower",  "upper",     "scaling",         "normalise",    "length", "alphabet", "replacement",
-          "unit",   "person",    "rows_per_person", "rows",         "people", "public"}) {
+          "unit",   "person",    "rows_per_person", "people",       "public"}) {
       reader_.elsewhere(key, "the description that dataset names states it: remove it here");
     }
     if (path.has()) read_description(*path, path.place, named);
+    read_blocks();
+    // Only this file can say how many rows are in the blocks that it names.
+    if (section_.data.dataset && section_.data.dataset->blocks) {
+      section_.data.rows.reset();
+      read_count("rows", section_.data.rows);
+    } else {
+      reader_.elsewhere("rows", "the description that dataset names states it: remove it here");
+    }
     section_.data.test = read_files("test", "test_labels", false);
     read_split();
     reader_.finish();
@@ -234,6 +243,21 @@ class DataReader {
     section_.data.people = description.people;
     section_.data.train = description.files;
     section_.data.dataset = std::move(description);
+  }
+
+  // The blocks that this training touches, of a dataset whose rows are in blocks.
+  void read_blocks() {
+    Located<std::vector<std::string>> blocks;
+    reader_.texts("blocks", blocks);
+    if (!section_.data.dataset) return;
+    std::string list;
+    for (const std::string& one : blocks.value.value_or(std::vector<std::string>{})) {
+      list += (list.empty() ? "" : ",") + one;
+    }
+    const Result<void> chosen = choose_blocks(*section_.data.dataset, list);
+    if (chosen.has_value()) return;
+    reader_.error("blocks_do_not_fit", blocks.stated() ? blocks.place : section_.dataset_place, chosen.error().message,
+                  R"(write blocks = ["2026-01..2026-03"] under [data] for a dataset with [blocks], and only there)");
   }
 
   bool takes(std::string_view key, Kinds kinds) {

@@ -69,20 +69,23 @@ Result<NumericColumn> find_column(const DatasetDescription& description, const s
 }
 
 Result<std::vector<double>> read_column(const DescribedRows& rows, const NumericColumn& column, SecureRandom& random) {
-  const auto& table = std::get<CsvTable>(rows.description.format);
+  const DataFormat format = chosen_format(rows.description);
+  const auto& table = std::get<CsvTable>(format);
   Schema schema = table.schema;
   // Whose a row is follows from the unit, whatever the schema is used for elsewhere.
   schema.person.reset();
   if (rows.description.unit.unit == PrivacyUnit::kPerson) {
     schema.person = PersonColumn{rows.description.unit.person, rows.description.unit.rows_per_person};
   }
-  NF_TRY(ByteSource source, ByteSource::open(resolved(rows.folder, std::get<TextFile>(rows.description.files).path)));
   std::optional<double> for_none;
   if (rows.description.budget && rows.description.budget->adjacency == Adjacency::kReplaceOne) for_none = column.lower;
   Collector collector(rows.description.unit.rows_per_person, for_none, random);
-  NF_TRY_VOID(for_each_number(
-      std::move(source), schema, table.format, column,
-      [&](std::optional<double> value, std::string_view person) { return collector.add(value, person); }));
+  for (const std::string& file : chosen_files(rows.description)) {
+    NF_TRY(ByteSource source, ByteSource::open(resolved(rows.folder, file)));
+    NF_TRY_VOID(for_each_number(
+        std::move(source), schema, table.format, column,
+        [&](std::optional<double> value, std::string_view person) { return collector.add(value, person); }));
+  }
   return std::move(collector).finish();
 }
 

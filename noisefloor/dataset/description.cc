@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include "noisefloor/base/check.h"
+#include "noisefloor/base/text.h"
 
 namespace noisefloor {
 namespace {
@@ -29,6 +33,12 @@ class Statement {
  private:
   std::string bytes_;
 };
+
+std::string_view without_blanks(std::string_view cell) {
+  const std::size_t first = cell.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return {};
+  return cell.substr(first, cell.find_last_not_of(" \t\r\n") - first + 1);
+}
 
 std::uint64_t code_of(auto choice) { return static_cast<std::uint64_t>(choice); }
 
@@ -78,19 +88,78 @@ Digest digest_of(const DatasetDescription& description) {
     out.text(name_of(budget->adjacency)).text(name_of(budget->rule));
   }
   if (description.people) out.text("people").count(*description.people);
+  if (const auto& blocks = description.blocks) {
+    out.text("blocks").text(name_of(blocks->by)).text(blocks->column).text(name_of(blocks->period));
+    out.count(blocks->unlock);
+  }
   return out.digest();
+}
+
+Result<void> choose_blocks(DatasetDescription& description, std::string_view list) {
+  if (!description.blocks) {
+    if (list.empty()) return success();
+    return invalid_argument(fmt::format("the dataset {} has no blocks to choose: its description has no [blocks]",
+                                        shown(description.name)));
+  }
+  if (list.empty()) {
+    return invalid_argument(
+        fmt::format("the dataset {} has {}: name those that this use touches, and its budget is "
+                    "spent from them alone",
+                    shown(description.name), in_words(*description.blocks)));
+  }
+  NF_TRY(description.chosen, parse_blocks(*description.blocks, list));
+  return success();
+}
+
+DataFormat chosen_format(const DatasetDescription& description) {
+  DataFormat format = description.format;
+  auto* table = std::get_if<CsvTable>(&format);
+  if (table == nullptr || !description.blocks || description.blocks->by != BlockKind::kDate ||
+      description.chosen.empty()) {
+    return format;
+  }
+  const Result<std::vector<std::string>> names = blocks_in(*description.blocks, description.chosen);
+  NF_CHECK(names.has_value(), "choose_blocks() makes canonical lists");
+  auto filter = std::make_shared<RecordFilter>();
+  filter->column = description.blocks->column;
+  filter->takes =
+      [period = description.blocks->period,
+       chosen = std::unordered_set<std::string>(names.value().begin(), names.value().end())](std::string_view cell) {
+        const auto block = block_of_date(period, without_blanks(cell));
+        return block && chosen.contains(*block);
+      };
+  table->format.only = std::move(filter);
+  return format;
+}
+
+std::vector<std::string> chosen_files(const DatasetDescription& description) {
+  const auto* file = std::get_if<TextFile>(&description.files);
+  if (file == nullptr) return {};
+  if (!description.blocks || description.blocks->by != BlockKind::kBatch) return {file->path};
+  std::vector<std::string> files;
+  for (const std::string& batch : description.chosen) {
+    std::string path = file->path;
+    for (std::size_t at = path.find(kBatchInPath); at != std::string::npos; at = path.find(kBatchInPath, at)) {
+      path.replace(at, kBatchInPath.size(), batch);
+      at += batch.size();
+    }
+    files.push_back(std::move(path));
+  }
+  return files;
 }
 
 BudgetTerms terms_of(const DatasetDescription& description) {
   NF_CHECK(description.budget.has_value(), "a private dataset has a budget");
   const DatasetBudget& budget = *description.budget;
-  return {budget.name,
-          budget.epsilon,
-          budget.delta,
-          budget.adjacency,
-          description.unit.unit,
-          budget.rule,
-          default_failures(budget.rule)};
+  BudgetTerms terms{budget.name,
+                    budget.epsilon,
+                    budget.delta,
+                    budget.adjacency,
+                    description.unit.unit,
+                    budget.rule,
+                    default_failures(budget.rule)};
+  terms.blocks = description.blocks;
+  return terms;
 }
 
 }  // namespace noisefloor

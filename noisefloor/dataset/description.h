@@ -3,7 +3,8 @@
 // about it.
 //
 // Guarantee:     equal statements have equal digests, and different ones different digests. The place of the rows is
-//                not part of the digest: a file that was moved is the same dataset.
+//                not part of the digest: a file that was moved is the same dataset. Nor are the blocks that one use
+//                touches; how the rows are divided into blocks is.
 // Thread safety: plain data; pure functions.
 #pragma once
 
@@ -11,7 +12,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
 #include "noisefloor/accounting/rule.h"
 #include "noisefloor/base/privacy_types.h"
@@ -76,11 +79,24 @@ struct DatasetDescription {
   std::optional<std::uint64_t> rows = {};    // the number of rows that is taken as public, if there is one
   std::optional<DatasetBudget> budget = {};  // none: the data are public, and cost nothing
   std::optional<std::uint64_t> people = {};  // the number of people that is taken as public; only for persons
+  std::optional<BlockTerms> blocks = {};     // how the rows are divided; the budget then holds for each block
+  std::vector<std::string> chosen = {};      // the blocks that a use touches (choose_blocks); it reads no other rows
 
   [[nodiscard]] bool is_public() const { return !budget; }
 };
 
 [[nodiscard]] Digest digest_of(const DatasetDescription& description);
+
+// Chooses the blocks of a use from a list such as "2026-01..2026-03,2026-06": from then on only their rows are read. A
+// row without a readable date is in no block. kInvalidArgument if there are blocks and none is named, or the other way
+// round.
+[[nodiscard]] Result<void> choose_blocks(DatasetDescription& description, std::string_view list);
+// The format that reads the rows of the chosen blocks by date, and no others.
+[[nodiscard]] DataFormat chosen_format(const DatasetDescription& description);
+// The files to be read, one after the other: those of the chosen batches, or the one that there is.
+[[nodiscard]] std::vector<std::string> chosen_files(const DatasetDescription& description);
+// Stands for a batch's name in the path of its file.
+inline constexpr std::string_view kBatchInPath = "{block}";
 
 // The budget of a private dataset, in the form that the ledger takes. Requires a budget.
 [[nodiscard]] BudgetTerms terms_of(const DatasetDescription& description);

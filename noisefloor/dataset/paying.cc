@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/dataset/records.h"
 #include "noisefloor/dataset/registry.h"
 #include "noisefloor/ledger/outlook.h"
 
@@ -19,6 +20,24 @@ Error unknown_dataset(const BudgetTerms& terms) {
       "the ledger knows neither the dataset nor the budget {}: this use would make a budget of epsilon {:g} "
       "and delta {:g} for all uses of these rows. Add the dataset first, or allow for it here",
       shown(terms.name), terms.epsilon.value(), terms.delta.value()));
+}
+
+// The sketch of all rows, and of each block that the uses touch.
+Result<SketchedBlocks> sketch_of(const Ledger& ledger, const DescribedRows& rows,
+                                 std::span<const ReserveRequest> uses) {
+  if (!rows.description.blocks) {
+    NF_TRY(RowSketch all, sketch_for(ledger, rows.description, rows.folder));
+    return SketchedBlocks{std::move(all), {}};
+  }
+  const std::vector<std::string>& chosen = rows.description.chosen;
+  const bool agree =
+      std::all_of(uses.begin(), uses.end(), [&](const ReserveRequest& use) { return use.blocks == chosen; });
+  if (chosen.empty() || !agree) {
+    return invalid_argument(fmt::format("the dataset {} has {}: a use names those that it touches, and reads no others",
+                                        shown(rows.description.name), in_words(*rows.description.blocks)));
+  }
+  NF_TRY(const Secret32 key, ledger.row_key());
+  return sketch_blocks(key, rows.description, rows.folder);
 }
 
 // A budget that is there keeps its terms, whatever the description says.
@@ -60,15 +79,22 @@ Result<bool> expect_room(Ledger& ledger, const BudgetTerms& if_new, std::span<co
 
 Result<std::string> find_payer(Ledger& ledger, DescribedRows rows, std::span<const ReserveRequest> uses,
                                NewDatasets unknown, std::optional<DatasetConflict>* conflict) {
-  NF_TRY(const RowSketch sketch, sketch_for(ledger, rows.description, rows.folder));
-  NF_TRY(DatasetOutcome outcome, claim_dataset(ledger, rows.description, sketch));
+  NF_TRY(const SketchedBlocks sketch, sketch_of(ledger, rows, uses));
+  const auto claim = [&] {
+    return rows.description.blocks ? claim_blocks(ledger, rows.description, sketch.blocks)
+                                   : claim_dataset(ledger, rows.description, sketch.all);
+  };
+  NF_TRY(DatasetOutcome outcome, claim());
   const auto* refused = std::get_if<DatasetConflict>(&outcome);
   if (refused != nullptr && refused->kind == DatasetConflict::Kind::kUnknown) {
     if (rows.description.budget) {
       NF_TRY(const bool there, expect_room(ledger, terms_of(rows.description), uses, unknown));
       if (there) NF_TRY_VOID(take_terms(ledger, rows.description));
     }
-    NF_TRY(outcome, add_dataset(ledger, rows.description, sketch));
+    NF_TRY(outcome, add_dataset(ledger, rows.description, sketch.all));
+    if (rows.description.blocks && std::holds_alternative<DatasetGrant>(outcome)) {
+      NF_TRY(outcome, claim());
+    }
   }
   refused = std::get_if<DatasetConflict>(&outcome);
   if (refused != nullptr && conflict != nullptr) *conflict = *refused;

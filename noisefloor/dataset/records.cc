@@ -8,9 +8,13 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <memory>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "noisefloor/base/text.h"
 #include "noisefloor/table/byte_source.h"
 
 namespace noisefloor {
@@ -115,14 +119,17 @@ class IdxBytes {
 
 class Records {
  public:
-  Records(RowSketcher& sketcher, const ExampleFiles& files, const std::string& folder)
-      : sketcher_(sketcher), files_(files), folder_(folder) {}
+  // `first`: these are the first files of the sketch.
+  Records(RowSketcher& sketcher, const ExampleFiles& files, const std::string& folder, bool first)
+      : sketcher_(sketcher), files_(files), folder_(folder), first_(first) {}
 
   Result<void> read(const CsvTable& table) {
     NF_TRY(ByteSource source, open_text());
     const OddRecords odd = OddRecords::become_null();
     NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table.format, odd));
-    sketcher_.set_columns(reader.header());
+    if (first_) sketcher_.set_columns(reader.header());
+    // The batches of a table have the columns of the first, in any order.
+    NF_TRY(const std::vector<std::size_t> places, sketcher_.places_of(reader.header()));
     std::vector<std::string> rooms(reader.header().size());
     std::vector<std::string_view> cells(reader.header().size());
     while (true) {
@@ -132,7 +139,7 @@ class Records {
         sketcher_.add_record(reader.odd_line());
         continue;
       }
-      for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = canonical_cell(reader.cells()[i], rooms[i]);
+      for (std::size_t i = 0; i < cells.size(); ++i) cells[places[i]] = canonical_cell(reader.cells()[i], rooms[i]);
       sketcher_.add_row(cells);
     }
   }
@@ -189,6 +196,7 @@ class Records {
   RowSketcher& sketcher_;
   const ExampleFiles& files_;
   const std::string& folder_;
+  bool first_;
 };
 
 }  // namespace
@@ -212,15 +220,106 @@ std::string_view canonical_cell(std::string_view cell, std::string& room) {
   return room;
 }
 
+namespace {
+
+// Blocks by date: one pass over the table, each row to the sketch of all rows and to that of its block.
+Result<SketchedBlocks> sketch_dates(const Secret32& key, const DatasetDescription& description,
+                                    const std::string& folder) {
+  struct Block {
+    RowSketcher rows;
+    RowSketcher undated;
+  };
+  const BlockTerms& terms = *description.blocks;
+  NF_TRY(const std::vector<std::string> names, blocks_in(terms, description.chosen));
+  std::unordered_map<std::string, Block> blocks;
+  for (const std::string& name : names) blocks.emplace(name, Block{RowSketcher(key), RowSketcher(key)});
+  // The filter is there to find the column, and takes every record.
+  CsvFormat format = std::get<CsvTable>(description.format).format;
+  format.only = std::make_shared<RecordFilter>(RecordFilter{terms.column, [](std::string_view) { return true; }});
+  NF_TRY(ByteSource source, ByteSource::open(resolved(folder, std::get<TextFile>(description.files).path)));
+  NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format));
+  const std::vector<std::string>& header = reader.header();
+  const auto dates = static_cast<std::size_t>(std::find(header.begin(), header.end(), terms.column) - header.begin());
+  std::vector<std::string> others = header;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(dates));
+  RowSketcher all(key);
+  all.set_columns(header);
+  for (auto& [name, block] : blocks) {
+    block.rows.set_columns(header);
+    block.undated.set_columns(others);
+  }
+  std::vector<std::string> rooms(header.size());
+  std::vector<std::string_view> cells(header.size());
+  while (true) {
+    NF_TRY(const bool found, reader.next());
+    if (!found) break;
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = canonical_cell(reader.cells()[i], rooms[i]);
+    all.add_row(cells);
+    const std::optional<std::string> name = block_of_date(terms.period, trimmed(reader.cells()[dates]));
+    const auto block = name ? blocks.find(*name) : blocks.end();
+    if (block == blocks.end()) continue;
+    block->second.rows.add_row(cells);
+    cells.erase(cells.begin() + static_cast<std::ptrdiff_t>(dates));
+    block->second.undated.add_row(cells);
+    cells.resize(header.size());
+  }
+  SketchedBlocks result{std::move(all).finish(), {}};
+  for (const std::string& name : names) {
+    Block& block = blocks.at(name);
+    result.blocks.push_back({name, std::move(block.rows).finish(), std::move(block.undated).finish()});
+  }
+  return result;
+}
+
+// Reads every chosen file of the description into the sketch.
+Result<void> read_all(RowSketcher& sketcher, const DatasetDescription& description, const std::string& folder) {
+  bool first = true;
+  for (std::string& path : chosen_files(description)) {
+    const ExampleFiles file = TextFile{std::move(path)};
+    Records records(sketcher, file, folder, first);
+    NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));
+    first = false;
+  }
+  return success();
+}
+
+}  // namespace
+
+Result<SketchedBlocks> sketch_blocks(const Secret32& key, const DatasetDescription& description,
+                                     const std::string& folder) {
+  if (description.blocks->by == BlockKind::kDate) return sketch_dates(key, description, folder);
+  RowSketcher all(key);
+  NF_TRY_VOID(read_all(all, description, folder));
+  SketchedBlocks result{std::move(all).finish(), {}};
+  NF_TRY(const std::vector<std::string> names, blocks_in(*description.blocks, description.chosen));
+  for (const std::string& name : names) {
+    DatasetDescription one = description;
+    one.chosen = {name};
+    RowSketcher rows(key);
+    NF_TRY_VOID(read_all(rows, one, folder));
+    result.blocks.push_back({name, std::move(rows).finish(), std::nullopt});
+  }
+  return result;
+}
+
 Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& description, const std::string& folder) {
   const bool fits =
       std::holds_alternative<IdxFormat>(description.format) == std::holds_alternative<IdxFiles>(description.files);
   if (!fits)
     return invalid_argument(
         "a dataset of the format idx has a file of images and one of labels, and any other dataset has one file");
+  const bool by_batch = description.blocks && description.blocks->by == BlockKind::kBatch;
+  if (by_batch && description.chosen.empty()) {
+    return invalid_argument(
+        fmt::format("the rows of the dataset {} come in batches: name those that there are", shown(description.name)));
+  }
   RowSketcher sketcher(key);
-  Records records(sketcher, description.files, folder);
-  NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));
+  if (by_batch) {
+    NF_TRY_VOID(read_all(sketcher, description, folder));
+  } else {
+    Records records(sketcher, description.files, folder, true);
+    NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));
+  }
   RowSketch sketch = std::move(sketcher).finish();
   if (sketch.rows == 0)
     return input_data_error(fmt::format("the dataset '{}' holds no records", one_line(description.name)));

@@ -14,10 +14,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/secret.h"
 #include "noisefloor/dataset/description.h"
+#include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/row_sketch.h"
 
 namespace noisefloor {
@@ -28,6 +30,15 @@ namespace noisefloor {
 // The sketch of all rows in the files of a description in `folder`. Refused if there are no rows.
 [[nodiscard]] Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& description,
                                             const std::string& folder);
+
+// The sketch of the rows of each chosen block, without their dates too where blocks are by date, and of the whole
+// dataset: all rows of the file, or of all chosen batches. In one pass; blocks may be empty. Requires chosen blocks.
+struct SketchedBlocks {
+  RowSketch all;
+  std::vector<BlockRows> blocks;
+};
+[[nodiscard]] Result<SketchedBlocks> sketch_blocks(const Secret32& key, const DatasetDescription& description,
+                                                   const std::string& folder);
 
 // A cell in one form: without spaces around it, and with a number as the shortest text that reads back as that number.
 // `room` holds the text if it is not a part of the cell.

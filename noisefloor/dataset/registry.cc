@@ -9,6 +9,11 @@ namespace noisefloor {
 
 namespace {
 
+DatasetUse use_of(const DatasetDescription& description) {
+  return {description.name, digest_of(description), description.is_public(), description.unit.person,
+          description.blocks};
+}
+
 Result<void> check_sharing(const DatasetDescription& description, const std::string& same_as) {
   if (same_as.empty() || !description.is_public()) return success();
   return invalid_argument(fmt::format("the dataset {} is declared public: it has no budget to share with {}",
@@ -25,6 +30,15 @@ Result<RowSketch> sketch_for(const Ledger& ledger, const DatasetDescription& des
 Result<DatasetOutcome> add_dataset(Ledger& ledger, const DatasetDescription& description, const std::string& folder,
                                    const std::string& same_as) {
   NF_TRY_VOID(check_sharing(description, same_as));
+  if (description.blocks && !description.chosen.empty()) {
+    NF_TRY(const Secret32 key, ledger.row_key());
+    NF_TRY(const SketchedBlocks rows, sketch_blocks(key, description, folder));
+    NF_TRY(DatasetOutcome added, add_dataset(ledger, description, rows.all, same_as));
+    if (!std::holds_alternative<DatasetGrant>(added)) return added;
+    NF_TRY(const DatasetOutcome claimed, claim_blocks(ledger, description, rows.blocks));
+    if (!std::holds_alternative<DatasetGrant>(claimed)) return claimed;
+    return added;
+  }
   NF_TRY(const RowSketch rows, sketch_for(ledger, description, folder));
   return add_dataset(ledger, description, rows, same_as);
 }
@@ -43,8 +57,12 @@ Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& d
 }
 
 Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description, const RowSketch& rows) {
-  return ledger.claim_dataset(
-      {description.name, digest_of(description), description.is_public(), description.unit.person}, rows);
+  return ledger.claim_dataset(use_of(description), rows);
+}
+
+Result<DatasetOutcome> claim_blocks(Ledger& ledger, const DatasetDescription& description,
+                                    std::span<const BlockRows> blocks) {
+  return ledger.claim_blocks(use_of(description), blocks);
 }
 
 }  // namespace noisefloor

@@ -16,6 +16,7 @@
 // Thread safety: as for Ledger.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "noisefloor/base/result.h"
@@ -43,5 +44,9 @@ namespace noisefloor {
                                                    const std::string& folder);
 [[nodiscard]] Result<DatasetOutcome> claim_dataset(Ledger& ledger, const DatasetDescription& description,
                                                    const RowSketch& rows);
+
+// The same for the chosen blocks of a dataset whose rows are in blocks.
+[[nodiscard]] Result<DatasetOutcome> claim_blocks(Ledger& ledger, const DatasetDescription& description,
+                                                  std::span<const BlockRows> blocks);
 
 }  // namespace noisefloor

@@ -13,6 +13,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/ledger/block_accounts.h"
 
 namespace noisefloor {
 namespace {
@@ -135,6 +136,7 @@ Result<void> check_terms(const BudgetTerms& terms) {
   if (filtered && terms.delta.value() == 0) return needs_positive_delta(terms.rule);
   if (terms.rule == Rule::kRdp) NF_TRY_VOID(check_orders(terms));
   if (terms.rule == Rule::kPlanned) NF_TRY_VOID(check_plan(terms));
+  if (terms.blocks) NF_TRY_VOID(internal::check_blocked_terms(terms));
   NF_TRY(const Account account, Account::open(terms));
   return success();
 }

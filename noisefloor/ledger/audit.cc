@@ -90,6 +90,7 @@ std::string to_json(const AuditRecord& r, const std::string& version) {
   json["time"] = show_time(r.time);
   json["status"] = name_of(r.status);
   json["budget"] = r.use.budget;
+  if (!r.use.blocks.empty()) json["blocks"] = r.use.blocks;
   json["key"] = r.use.key;
   json["purpose"] = r.use.note.purpose;
   if (!r.use.item.empty()) json["item"] = r.use.item;
@@ -226,7 +227,16 @@ Result<std::optional<Forecast>> forecast(Ledger& ledger, const std::string& budg
     return success();
   }));
   if (!last) return std::optional<Forecast>();
-  const std::uint64_t more = how_many_fit(found.account, last->second.charge, last->second.item, kMostForecast);
+  const Account* account = &found.account;
+  if (found.terms->blocks) {
+    // More uses of the same blocks: new ones have budgets of their own.
+    NF_TRY(const std::vector<std::string> touched, blocks_in(*found.terms->blocks, last->second.blocks));
+    for (const std::string& one : touched) {
+      const Account& whole = found.blocks.at(one).stages.back();
+      if (account == &found.account || whole.spent_share() > account->spent_share()) account = &whole;
+    }
+  }
+  const std::uint64_t more = how_many_fit(*account, last->second.charge, last->second.item, kMostForecast);
   Forecast result{last->first, more, more == kMostForecast, std::nullopt};
   if (times.size() >= 2 && times.back() > times.front()) {
     const double between = static_cast<double>(times.back() - times.front()) / static_cast<double>(times.size() - 1);

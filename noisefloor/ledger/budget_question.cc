@@ -133,4 +133,10 @@ Result<DpEvent> event_of_use(const StatedUse& use, const BudgetTerms& terms) {
       "an item of a plan");
 }
 
+Result<std::vector<std::string>> stated_blocks(const BudgetTerms& terms, const std::string& list) {
+  if (terms.blocks) return parse_blocks(*terms.blocks, list);
+  if (list.empty()) return std::vector<std::string>{};
+  return invalid_argument(fmt::format("the budget {} has no blocks: name none", shown(terms.name)));
+}
+
 }  // namespace noisefloor

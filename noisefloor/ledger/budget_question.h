@@ -57,4 +57,8 @@ struct StatedUse {
 // unknown items.
 [[nodiscard]] Result<DpEvent> event_of_use(const StatedUse& use, const BudgetTerms& terms);
 
+// The blocks that a use of a budget by blocks names; of any other budget, none. kInvalidArgument if they are missing or
+// if there are none to name.
+[[nodiscard]] Result<std::vector<std::string>> stated_blocks(const BudgetTerms& terms, const std::string& list);
+
 }  // namespace noisefloor

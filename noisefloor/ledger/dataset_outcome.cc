@@ -34,6 +34,15 @@ Error to_error(const DatasetConflict& c) {
           "the ledger protects {} of {}, and the description says otherwise: correct its [unit]. Nothing was spent",
           c.person.empty() ? "single rows" : fmt::format("persons, told apart by the column {},", shown(c.person)),
           name));
+    case DatasetConflict::Kind::kOtherBlocks:
+      return invalid_argument(fmt::format(
+          "the ledger has {} for {}, and the description says otherwise: correct its [blocks]. Nothing was spent",
+          c.blocks ? in_words(*c.blocks) : "no blocks", name));
+    case DatasetConflict::Kind::kOtherBlock:
+      return budget_exhausted(
+          fmt::format("rows of the block {} of {} are known under the block {}: rows keep the block that they were "
+                      "first used in, whatever date or batch they have now. Nothing was spent",
+                      shown(c.block), name, owner));
   }
   NF_UNREACHABLE("a conflict outside the closed list");
 }

@@ -10,6 +10,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
+#include "noisefloor/ledger/row_sketch.h"
 #include "noisefloor/ledger/terms.h"
 
 namespace noisefloor {
@@ -25,8 +26,16 @@ struct NewDataset {
 struct DatasetUse {
   std::string name;
   Digest description;
-  bool is_public = false;   // whoever uses the dataset declares it public
-  std::string person = {};  // as for NewDataset
+  bool is_public = false;                 // whoever uses the dataset declares it public
+  std::string person = {};                // as for NewDataset
+  std::optional<BlockTerms> blocks = {};  // how the rows are divided into blocks; none: not at all
+};
+
+// The rows of one block. Rows keep their block, so those of a block by date are also known without their dates.
+struct BlockRows {
+  std::string block;
+  RowSketch rows;
+  std::optional<RowSketch> undated = {};
 };
 
 struct DatasetGrant {
@@ -45,12 +54,16 @@ struct DatasetConflict {
     kDeclaredPublic,  // the rows are declared public but belong to `owner`, which is private
     kNotPublic,       // the use declares the dataset public and the ledger has it as private, or vice versa
     kOtherPerson,     // the use tells persons apart by another column than the ledger has
+    kOtherBlocks,     // the use divides the rows into other blocks than the ledger has
+    kOtherBlock,      // rows of `block` are known under the block `owner` of the same dataset
   };
   Kind kind;
   std::string dataset;
   std::string owner = {};
   std::string reason = {};  // why `owner` was retired
   std::string person = {};  // the column that the ledger has; empty: it protects rows
+  std::string block = {};
+  std::optional<BlockTerms> blocks = {};  // those that the ledger has; none: it has no blocks
 };
 
 using DatasetOutcome = std::variant<DatasetGrant, DatasetConflict>;

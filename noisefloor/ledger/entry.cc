@@ -74,6 +74,14 @@ void write(Writer& out, const GenesisEntry& e) {
   out.bytes(R"(,"key":)", e.key);
 }
 
+void write(Writer& out, const BlockTerms& t) {
+  out.text(R"(,"blocks":{"by":)", name_of(t.by));
+  if (!t.column.empty()) out.text(R"(,"column":)", t.column);
+  out.text(R"(,"period":)", name_of(t.period));
+  out.whole(R"(,"unlock":)", t.unlock);
+  out.raw("}", "");
+}
+
 void write(Writer& out, const BudgetEntry& e) {
   const BudgetTerms& t = e.terms;
   out.text(R"(,"entry":"budget","name":)", t.name);
@@ -95,6 +103,7 @@ void write(Writer& out, const BudgetEntry& e) {
   }
   if (t.from) out.whole(R"(,"from":)", *t.from);
   if (t.until) out.whole(R"(,"until":)", *t.until);
+  if (t.blocks) write(out, *t.blocks);
   if (!t.parent.empty()) {
     out.text(R"(,"parent":)", t.parent);
     out.charge(R"(,"parent_charge":)", e.parent_charge);
@@ -103,6 +112,9 @@ void write(Writer& out, const BudgetEntry& e) {
 
 void write(Writer& out, const ReserveEntry& e) {
   out.text(R"(,"entry":"reserve","budget":)", e.budget);
+  if (!e.blocks.empty()) {
+    out.list(R"(,"blocks":)", e.blocks, [&](const std::string& one) { out.text("", one); });
+  }
   out.text(R"(,"key":)", e.key);
   out.bytes(R"(,"request":)", e.request);
   out.raw(R"(,"event":)", e.event);
@@ -147,6 +159,7 @@ void write(Writer& out, const DatasetEntry& e) {
 
 void write(Writer& out, const ContentEntry& e) {
   out.text(R"(,"entry":"content","dataset":)", e.dataset);
+  if (!e.block.empty()) out.text(R"(,"block":)", e.block);
   out.bytes(R"(,"description":)", e.description);
   out.bytes(R"(,"fingerprint":)", e.fingerprint);
   out.bytes(R"(,"sketch":)", e.sketch);
@@ -229,6 +242,20 @@ std::optional<PlanItem> read_item(CanonicalReader& in) {
   return PlanItem{std::move(name), *event, *times};
 }
 
+std::optional<BlockTerms> read_blocks(CanonicalReader& in) {
+  in.literal(R"({"by":)");
+  const auto by = checked(in, parse_block_kind(in.string()));
+  std::string column = optional_text(in, R"(,"column":)");
+  in.literal(R"(,"period":)");
+  const auto period = checked(in, parse_block_period(in.string()));
+  in.literal(R"(,"unlock":)");
+  const std::uint64_t unlock = in.count();
+  in.literal("}");
+  if (unlock > kMaxUnlock) in.fail();
+  if (!in.good()) return std::nullopt;
+  return BlockTerms{*by, std::move(column), *period, static_cast<std::uint32_t>(unlock)};
+}
+
 std::optional<EntryBody> read_budget(CanonicalReader& in) {
   in.literal(R"("budget","name":)");
   std::string name = in.string();
@@ -266,6 +293,7 @@ std::optional<EntryBody> read_budget(CanonicalReader& in) {
   }
   if (in.maybe(R"(,"from":)")) e.terms.from = in.integer();
   if (in.maybe(R"(,"until":)")) e.terms.until = in.integer();
+  if (in.maybe(R"(,"blocks":)")) e.terms.blocks = read_blocks(in);
   if (in.maybe(R"(,"parent":)")) {
     e.terms.parent = in.string();
     if (e.terms.parent.empty()) in.fail();
@@ -279,6 +307,10 @@ std::optional<EntryBody> read_reserve(CanonicalReader& in) {
   ReserveEntry e{};
   in.literal(R"("reserve","budget":)");
   e.budget = in.string();
+  if (in.maybe(R"(,"blocks":)")) {
+    in.list([&] { e.blocks.push_back(in.string()); });
+    if (e.blocks.empty()) in.fail();
+  }
   in.literal(R"(,"key":)");
   e.key = in.string();
   in.literal(R"(,"request":)");
@@ -350,6 +382,7 @@ std::optional<EntryBody> read_content(CanonicalReader& in) {
   ContentEntry e{};
   in.literal(R"("content","dataset":)");
   e.dataset = in.string();
+  e.block = optional_text(in, R"(,"block":)");
   in.literal(R"(,"description":)");
   e.description = in.bytes<kDigestBytes>();
   in.literal(R"(,"fingerprint":)");

@@ -53,6 +53,7 @@ struct ReserveEntry {
   Charge charge;
   Digest abort_lock;  // the digest of the token that an abort needs
   Note note;
+  std::vector<std::string> blocks = {};  // that it touches, of a budget by blocks: a canonical list (blocks.h)
 };
 
 struct CommitEntry {
@@ -90,6 +91,7 @@ struct ContentEntry {
   Digest description;
   Digest fingerprint;
   Digest sketch;
+  std::string block = {};  // that has these rows; empty for a dataset without blocks
 };
 
 // From here on the dataset's budget allows nothing more, by decision of the dataset's owner.

@@ -516,7 +516,8 @@ std::vector<Result<Reservation>> Ledger::reserve_all(std::span<const ReserveRequ
 Error Ledger::refusal(const ReserveRequest& request, const Error& why) {
   std::optional<Error> refused;
   const Result<void> looked = read([&](const LedgerState& state) -> Result<void> {
-    refused = internal::refusal_of(state, request, why);
+    NF_TRY(const TimeMs time, now());
+    refused = internal::refusal_of(state, request, why, time);
     return success();
   });
   return looked.has_value() ? *refused : why;

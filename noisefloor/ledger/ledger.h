@@ -62,6 +62,7 @@ struct ReserveRequest {
   std::optional<Delta> delta = {};  // what the use may spend, for the rules basic and approx-dp
   std::string item = {};            // item of a plan
   Note note = {};
+  std::vector<std::string> blocks = {};  // that it touches, of a budget by blocks: a canonical list (blocks.h)
 };
 
 // A spend that is durable. Its holder may draw noise for it, once.
@@ -115,6 +116,9 @@ class Ledger {
   // Finds the budget that a use of these rows under the name of a dataset spends from. Remembers new rows of a known
   // dataset.
   [[nodiscard]] Result<DatasetOutcome> claim_dataset(const DatasetUse& use, const RowSketch& rows);
+  // The same for a dataset whose budget is by blocks: these are all rows of the blocks that the use touches. Rows that
+  // the ledger knows under one block never come to another one.
+  [[nodiscard]] Result<DatasetOutcome> claim_blocks(const DatasetUse& use, std::span<const BlockRows> blocks);
   // From then on nothing is spent from the dataset's budget. A dataset that shares the rows of another only gives up
   // its name.
   [[nodiscard]] Result<void> retire_dataset(const std::string& name, const std::string& reason);
@@ -196,12 +200,22 @@ class Ledger {
                                          std::optional<Delta> delta);
   [[nodiscard]] Result<std::shared_ptr<const BudgetTerms>> terms_of(const std::string& name);
   [[nodiscard]] Result<BudgetEntry> prepare_budget(BudgetTerms terms);
-  [[nodiscard]] Result<std::string> seal_sketch(const RowSketch& rows);
-  [[nodiscard]] Result<RowSketch> open_sketch(std::string_view sealed) const;
+  // What the ledger keeps of some rows: their sketch, and of a block by date also that without the dates.
+  struct KeptRows {
+    RowSketch rows;
+    std::optional<RowSketch> undated = {};
+  };
+  [[nodiscard]] Result<std::string> seal_sketch(const RowSketch& rows,
+                                                const std::optional<RowSketch>& undated = std::nullopt);
+  [[nodiscard]] Result<KeptRows> open_sketch(std::string_view sealed) const;
+  // The block of the same dataset that holds some of these rows already; nothing if there is none.
+  [[nodiscard]] Result<std::optional<std::string>> find_other_block(Batch& batch, const LedgerState::Dataset& dataset,
+                                                                    const BlockRows& rows) const;
   // Finds the first dataset that holds some of the rows and is paid for by another budget than `payer`.
   [[nodiscard]] Result<std::optional<DatasetConflict>> find_owner(Batch& batch, const std::string& name, bool is_public,
                                                                   const std::optional<std::string>& payer,
-                                                                  const RowSketch& rows) const;
+                                                                  const RowSketch& rows,
+                                                                  const RowSketch* undated = nullptr) const;
   [[nodiscard]] Result<Prepared> prepare(const ReserveRequest& request);
   [[nodiscard]] static Result<Reservation> reserve_in(Batch& batch, Prepared& prepared);
   [[nodiscard]] Result<internal::Rehearsal> rehearse_all(std::span<const ReserveRequest> uses,

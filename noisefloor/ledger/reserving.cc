@@ -11,6 +11,7 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
+#include "noisefloor/ledger/block_accounts.h"
 #include "noisefloor/ledger/what_fits.h"
 
 namespace noisefloor::internal {
@@ -61,6 +62,10 @@ Digest digest_of(const ReserveRequest& request, const std::string& event, const 
   add(note.purpose);
   for (const std::string& technique : note.techniques) add(technique);
   add(note.configuration);
+  if (!request.blocks.empty()) {
+    text += fmt::format("blocks {}:", request.blocks.size());
+    for (const std::string& block : request.blocks) add(block);
+  }
   return blake2b(text);
 }
 
@@ -86,7 +91,7 @@ Result<bool> fits(Rehearsal& rehearsal, TimeMs time, const ReserveRequest& use, 
                                   : state.apply_new({state.next_sequence(), time, std::move(entry)});
   if (done.has_value()) return true;
   if (done.error().code != ErrorCode::kBudgetExhausted) return done.error();
-  outlook.refusal = refusal_of(state, use, done.error()).message;
+  outlook.refusal = refusal_of(state, use, done.error(), time).message;
   return false;
 }
 
@@ -108,6 +113,16 @@ Result<void> check_request(const ReserveRequest& request, const BudgetTerms& ter
         fmt::format("the budget {} is for {} of one {}, and this use is for {} of one {}: use a budget for the same",
                     shown(terms.name), name_of(terms.adjacency), name_of(terms.unit),
                     name_of(request.statement.adjacency), name_of(request.statement.unit)));
+  }
+  if (terms.blocks && request.blocks.empty()) {
+    return invalid_argument(fmt::format("the budget {} renews by blocks ({}): say which ones the use touches",
+                                        shown(terms.name), in_words(*terms.blocks)));
+  }
+  if (!terms.blocks && !request.blocks.empty()) {
+    return invalid_argument(fmt::format("the budget {} has no blocks: name none", shown(terms.name)));
+  }
+  if (terms.blocks) {
+    NF_TRY(const std::vector<std::string> touched, blocks_in(*terms.blocks, request.blocks));
   }
   if (terms.rule != Rule::kPlanned) {
     if (!request.item.empty()) {
@@ -137,7 +152,7 @@ Result<ReserveEntry> reserve_entry(const ReserveRequest& request, std::string ev
   std::optional<double> delta;
   if (request.delta) delta = request.delta->value();
   return ReserveEntry{request.budget, request.key,       digest, std::move(event), request.item,
-                      delta,          std::move(charge), {},     std::move(note)};
+                      delta,          std::move(charge), {},     std::move(note),  request.blocks};
 }
 
 Result<void> check_repeated(const ReserveRequest& request, const Digest& digest, std::uint64_t known,
@@ -159,19 +174,40 @@ Result<void> check_repeated(const ReserveRequest& request, const Digest& digest,
   return success();
 }
 
-Error refusal_of(const LedgerState& state, const ReserveRequest& request, const Error& why) {
+Result<FullestBlock> fullest_of(const LedgerState::Budget& budget, const ReserveRequest& request, TimeMs time) {
+  if (!budget.terms->blocks) return FullestBlock{{}, *budget.terms, budget.account};
+  NF_TRY(const std::vector<std::string> touched, blocks_in(*budget.terms->blocks, request.blocks));
+  std::optional<FullestBlock> fullest;
+  for (const std::string& one : touched) {
+    NF_TRY(const LedgerState::Block block, LedgerState::block_at(budget, one, time));
+    const Account& stage = block.stages.front();
+    // By the share of the whole: 1/3 of 1/3 is less than 1/2 of the whole.
+    const auto left_share = [&](const Account& account, std::uint32_t parts) {
+      return (1 - account.spent_share()) * parts / budget.terms->blocks->unlock;
+    };
+    if (!fullest || left_share(stage, block.parts) < left_share(fullest->account, fullest->parts)) {
+      fullest = FullestBlock{one, stage_terms(*budget.terms, block.parts), stage, block.parts};
+    }
+  }
+  return *std::move(fullest);
+}
+
+Error refusal_of(const LedgerState& state, const ReserveRequest& request, const Error& why, TimeMs time) {
   const LedgerState::Budget* const budget = state.find(request.budget);
   const bool known_key = state.find_key(request.budget, request.key).has_value();
   if (budget == nullptr || known_key || !state.check_open(*budget).has_value()) return why;
+  const Result<FullestBlock> fullest = fullest_of(*budget, request, time);
+  if (!fullest.has_value()) return budget_exhausted(why.message + ". Nothing was spent");
+  const Account& account = fullest.value().account;
   // The amount is there: something else stands against it, such as the time.
   const Result<Charge> charge = charge_for(*budget->terms, request.statement.event, request.delta);
-  if (charge.has_value() && budget->account.fits(charge.value(), request.item)) {
+  if (charge.has_value() && account.fits(charge.value(), request.item)) {
     return budget_exhausted(why.message + ". Nothing was spent");
   }
   std::string message = fmt::format("the budget {} does not allow this: {}. Left: {}.", shown(request.budget),
-                                    why.message, budget->account.left());
+                                    why.message, account.left());
   const std::vector<std::string> close =
-      what_fits(*budget->terms, budget->account, request.statement.event, request.delta);
+      what_fits(fullest.value().terms, account, request.statement.event, request.delta);
   for (std::size_t i = 0; i < close.size(); ++i) message += (i == 0 ? " It would fit with " : ", or ") + close[i];
   if (!close.empty()) message += ".";
   if (close.empty() && budget->terms->rule != Rule::kPlanned) {
@@ -196,7 +232,12 @@ Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const Reser
     NF_TRY_VOID(rehearsal.state.apply_new({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
   }
   const LedgerState::Budget& budget = *rehearsal.state.find(if_new.name);
+  for (const ReserveRequest& use : uses) rehearsal.state.expect_batches(if_new.name, use.blocks, time);
   outlook.left = budget.account.left();
+  if (!uses.empty()) {
+    const Result<FullestBlock> fullest = fullest_of(budget, uses.front(), time);
+    if (fullest.has_value()) outlook.left = fullest.value().account.left();
+  }
   outlook.asked_before = !uses.empty();
   for (const ReserveRequest& use : uses) {
     NF_TRY(const bool fit, fits(rehearsal, time, use, *budget.terms, repeats));

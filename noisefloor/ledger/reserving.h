@@ -29,8 +29,19 @@ namespace noisefloor::internal {
 [[nodiscard]] Result<void> check_repeated(const ReserveRequest& request, const Digest& digest, std::uint64_t known,
                                           const LedgerState::Spend& spend);
 
+// What stands against a request: the account of its budget; of a budget by blocks, that of the block among those it
+// touches of which least is left at this time, with the terms of what is unlocked.
+struct FullestBlock {
+  std::string block;  // or empty
+  BudgetTerms terms;
+  Account account;
+  std::uint32_t parts = 1;
+};
+[[nodiscard]] Result<FullestBlock> fullest_of(const LedgerState::Budget& budget, const ReserveRequest& request,
+                                              TimeMs time);
+
 // The refusal in full: what is left of the budget, and what would fit.
-[[nodiscard]] Error refusal_of(const LedgerState& state, const ReserveRequest& request, const Error& why);
+[[nodiscard]] Error refusal_of(const LedgerState& state, const ReserveRequest& request, const Error& why, TimeMs time);
 
 struct Rehearsal {
   Outlook outlook;

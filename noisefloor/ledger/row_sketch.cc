@@ -107,6 +107,22 @@ void RowSketcher::set_columns(std::span<const std::string> names) {
   }
 }
 
+Result<std::vector<std::size_t>> RowSketcher::places_of(std::span<const std::string> names) const {
+  std::vector<std::size_t> places;
+  std::vector<bool> taken(columns_.size());
+  for (const std::string& name : names) {
+    const Wide hash = wide(short_hash(record_key_, "column " + plain_name(name))) | 1;
+    std::size_t place = 0;
+    while (place < columns_.size() && (taken[place] || columns_[place].name != hash)) ++place;
+    if (place == columns_.size() || names.size() != columns_.size()) {
+      return input_data_error("a file of the dataset has other columns than the one before it: give all the same");
+    }
+    taken[place] = true;
+    places.push_back(place);
+  }
+  return places;
+}
+
 // A row is Σ name · value modulo 2¹²⁸ over the keyed hashes of its cells, and then hashed. Without that last step, rows
 // that exchange their cells of one column would leave the sum of all rows as it was.
 void RowSketcher::add_row(std::span<const std::string_view> cells) {

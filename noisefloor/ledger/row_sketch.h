@@ -24,6 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "noisefloor/base/result.h"
 #include "noisefloor/base/wide_int.h"
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/secret.h"
@@ -72,6 +73,9 @@ class RowSketcher {
   // Names the columns of a table. Only the letters and digits of a name count, and the order of the columns does not.
   // Call this once, before the first row.
   void set_columns(std::span<const std::string> names);
+  // The places of these columns among those that were set, by the letters and digits of their names: another file of
+  // the table may have them in another order. kInputData if they are not the same.
+  [[nodiscard]] Result<std::vector<std::size_t>> places_of(std::span<const std::string> names) const;
   // Adds one row of that table. Requires as many cells as columns.
   void add_row(std::span<const std::string_view> cells);
 

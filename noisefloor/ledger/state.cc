@@ -8,6 +8,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/ledger/block_accounts.h"
 
 namespace noisefloor {
 namespace {
@@ -147,6 +148,7 @@ Result<Charge> LedgerState::parent_charge(const BudgetTerms& parent, const Budge
     return invalid_argument(fmt::format("the budget {} is for {} of one {}: its parts must be for the same",
                                         shown(parent.name), name_of(parent.adjacency), name_of(parent.unit)));
   }
+  if (parent.blocks) return internal::blocks_cannot_be_split(parent.name);
   if (parent.rule == Rule::kPlanned) {
     return invalid_argument(
         fmt::format("the budget {} is planned, and its items take all of it: split a budget with another rule",
@@ -171,16 +173,28 @@ Result<void> LedgerState::add(const Entry& entry, const BudgetEntry& e) {
   }
   if (budgets_.size() >= UINT32_MAX) return invalid_argument("the ledger has too many budgets");
   NF_TRY(Account account, Account::open(e.terms));
+  if (e.terms.blocks) NF_TRY_VOID(internal::check_blocked_terms(e.terms));
   if (!e.terms.parent.empty()) {
     NF_TRY(const Budget* const found, need(e.terms.parent));
     Budget& parent = budgets_[static_cast<std::size_t>(found - budgets_.data())];
+    if (parent.terms->blocks) return internal::blocks_cannot_be_split(e.terms.parent);
     NF_TRY_VOID(check_open(parent));
     NF_TRY_VOID(parent.account.spend(e.parent_charge, {}));
     parent.children.push_back(e.terms.name);
   }
   by_name_.emplace(e.terms.name, static_cast<std::uint32_t>(budgets_.size()));
-  budgets_.push_back(
-      {std::make_shared<const BudgetTerms>(e.terms), std::move(account), entry.sequence, 0, 0, 0, 0, {}, {}, {}, {}});
+  budgets_.push_back({std::make_shared<const BudgetTerms>(e.terms),
+                      std::move(account),
+                      entry.sequence,
+                      0,
+                      0,
+                      0,
+                      0,
+                      {},
+                      {},
+                      {},
+                      {},
+                      {}});
   return success();
 }
 
@@ -196,12 +210,12 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   if (by_key_.contains(key)) {
     return invalid_argument(fmt::format("the key {} is in use: use a new key for each request", shown(e.key)));
   }
-  NF_TRY_VOID(budget.account.spend(e.charge, e.item));
+  NF_TRY_VOID(spend(budget, entry.time, e));
   ++budget.spends;
   ++budget.open;
   by_key_.emplace(std::move(key), entry.sequence);
   spends_.emplace(entry.sequence, Spend{static_cast<std::uint32_t>(place), SpendStatus::kOpen, e.request});
-  open_.emplace(entry.sequence, Open{e.charge, e.item, e.abort_lock});
+  open_.emplace(entry.sequence, Open{e.charge, e.item, e.abort_lock, e.blocks});
   return success();
 }
 
@@ -233,7 +247,7 @@ Result<void> LedgerState::add(const Entry& entry, const AbortEntry& e) {
         "reservation {} cannot be aborted without the token that proves that nothing was drawn for it", e.reservation));
   }
   Budget& budget = budgets_[spend->budget];
-  NF_TRY_VOID(budget.account.take_back(open.charge, open.item));
+  NF_TRY_VOID(take_back(budget, open));
   spend->status = SpendStatus::kAborted;
   spend->settled = entry.sequence;
   --budget.open;

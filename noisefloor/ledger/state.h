@@ -4,17 +4,20 @@
 //                an entry that says so, and that reopens nothing), names exist, no budget is overspent, a parent pays
 //                for its parts, a reservation is committed once or aborted by the token that it was locked with, a
 //                budget belongs to one dataset and those that share its rows, a retired dataset spends nothing, and an
-//                exposure is of a private dataset that is not retired, and is written once. A refused entry changes
-//                nothing. Writing and verifying call the same code. apply_new() also keeps the rules that version 0.1
-//                did not know, and which its ledgers may hence have broken: a part of a budget is open only while every
-//                budget above it is, and names can be read.
+//                exposure is of a private dataset that is not retired, and is written once. A use of a budget by
+//                blocks spends from every block that it names, and from each no more than its budget, and than is
+//                unlocked (blocks.h). A refused entry changes nothing. Writing and verifying call the same code.
+//                apply_new() also keeps the rules that version 0.1 did not know, and which its ledgers may hence have
+//                broken: a part of a budget is open only while every budget above it is, and names can be read.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -33,9 +36,18 @@ enum class SpendStatus : std::uint8_t { kOpen, kCommitted, kAborted };
 
 class LedgerState {
  public:
+  // One block of a budget by blocks.
+  struct Block {
+    TimeMs begin;             // of its time, or when its batch arrived
+    std::uint32_t parts = 1;  // how many were unlocked when it was last spent from
+    // What this many parts of its budget allow for, and one more, and so on: the last is the whole. All have every
+    // charge. None: nothing was spent from it.
+    std::vector<Account> stages = {};
+    std::uint64_t spends = 0;
+  };
   struct Budget {
     std::shared_ptr<const BudgetTerms> terms;
-    Account account;
+    Account account;      // of a budget by blocks: that of the block that most was spent from
     std::uint64_t entry;  // the entry that made it
     std::uint64_t spends = 0;
     std::uint64_t open = 0;
@@ -46,12 +58,14 @@ class LedgerState {
     std::optional<std::string> retired = {};  // why nothing more may be spent
     // The entry that set the clock back after the budget's time was over: the budget stays closed.
     std::optional<std::uint64_t> closed = {};
+    std::map<std::string, Block> blocks = {};  // that were touched, and batches that arrived
   };
   struct Dataset {
     struct Content {
       std::uint64_t entry;  // the entry that the sketch is kept for
       Digest fingerprint;
       Digest sketch;
+      std::string block = {};  // or empty
     };
     std::string name;
     Digest description;   // at the time it was added
@@ -128,6 +142,12 @@ class LedgerState {
   [[nodiscard]] std::vector<Exposure> exposures_of(std::string_view budget, std::uint64_t before) const;
   // The first exposure that such a model came of; nullptr if there is none.
   [[nodiscard]] const Exposure* exposure_that_made(const Digest& release) const;
+  // What a block allows for at this time, whether or not it was touched before: its stage is the first of `stages`.
+  // kBudgetExhausted if it has not begun; kInvalidArgument for a name that is no block, and a batch that has not
+  // arrived. Requires a budget by blocks.
+  [[nodiscard]] static Result<Block> block_at(const Budget& budget, const std::string& name, TimeMs time);
+  // For rehearsals: batches that have not arrived would arrive at this time.
+  void expect_batches(std::string_view budget, std::span<const std::string> names, TimeMs time);
 
   // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
@@ -138,6 +158,7 @@ class LedgerState {
     Charge charge;
     std::string item;
     Digest abort_lock;
+    std::vector<std::string> blocks = {};
   };
 
   [[nodiscard]] Result<void> add(const Entry& entry, const GenesisEntry& e);
@@ -155,6 +176,12 @@ class LedgerState {
   // Checks the rules that only new entries need to keep.
   [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
+  // Spends from the account of the budget, or from its blocks.
+  [[nodiscard]] static Result<void> spend(Budget& budget, TimeMs time, const ReserveEntry& e);
+  [[nodiscard]] static Result<void> take_back(Budget& budget, const Open& open);
+  // A batch arrives with its first rows.
+  [[nodiscard]] static Result<void> check_content(const Budget* budget, const ContentEntry& e);
+  static void add_content(Budget& budget, TimeMs time, const ContentEntry& e);
   [[nodiscard]] Result<Spend*> open_spend(std::uint64_t sequence);
 
   std::uint64_t next_ = 0;

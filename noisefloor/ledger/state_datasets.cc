@@ -64,6 +64,12 @@ Result<void> LedgerState::check_dataset(const DatasetEntry& e, bool budget_is_ne
                     shown(e.budget), shown(budget->dataset)));
   }
   NF_TRY(const Dataset* const owner, need_dataset(e.same_as));
+  if (const Budget* budget = find(owner->budget); budget != nullptr && budget->terms->blocks) {
+    return invalid_argument(
+        fmt::format("the rows of {} are in blocks, each with a budget of its own: no other dataset can share them. Use "
+                    "{} by its own name",
+                    shown(e.same_as), shown(e.same_as)));
+  }
   if (owner->retired) return retired(owner->name, *owner->retired);
   if (owner->budget == e.budget && !budget_is_new) return success();
   return invalid_argument(fmt::format("{} shares the rows of {}, and hence must share its budget {}", shown(e.name),
@@ -88,11 +94,16 @@ Result<LedgerState::Dataset*> LedgerState::open_dataset(const std::string& name)
 
 Result<void> LedgerState::add(const Entry& entry, const ContentEntry& e) {
   NF_TRY(Dataset* const dataset, open_dataset(e.dataset));
-  const auto known = [&](const Dataset::Content& content) { return content.fingerprint == e.fingerprint; };
+  Budget* const budget = dataset->is_public() ? nullptr : &budgets_[by_name_.at(dataset->budget)];
+  NF_TRY_VOID(check_content(budget, e));
+  const auto known = [&](const Dataset::Content& content) {
+    return content.fingerprint == e.fingerprint && content.block == e.block;
+  };
   if (std::any_of(dataset->contents.begin(), dataset->contents.end(), known)) {
     return invalid_argument(fmt::format("the dataset {} was seen with these rows before", shown(e.dataset)));
   }
-  dataset->contents.push_back({entry.sequence, e.fingerprint, e.sketch});
+  dataset->contents.push_back({entry.sequence, e.fingerprint, e.sketch, e.block});
+  if (budget != nullptr) add_content(*budget, entry.time, e);
   return success();
 }
 

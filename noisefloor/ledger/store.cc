@@ -15,6 +15,12 @@ std::uint64_t store_version_of(const EntryBody& body) {
   if (std::holds_alternative<ExposureEntry>(body) || std::holds_alternative<ExposedEntry>(body)) {
     return kStoreVersionWithRoles;
   }
+  const auto* budget = std::get_if<BudgetEntry>(&body);
+  const auto* use = std::get_if<ReserveEntry>(&body);
+  const auto* content = std::get_if<ContentEntry>(&body);
+  const bool of_blocks = (budget != nullptr && budget->terms.blocks) || (use != nullptr && !use->blocks.empty()) ||
+                         (content != nullptr && !content->block.empty());
+  if (of_blocks) return kStoreVersionWithRoles;
   return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
 }
 

@@ -14,6 +14,7 @@
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/event/dp_event.h"
+#include "noisefloor/ledger/blocks.h"
 
 namespace noisefloor {
 
@@ -47,6 +48,8 @@ struct BudgetTerms {
   std::string parent = {};          // or empty
   std::optional<TimeMs> from = {};  // earlier uses are refused
   std::optional<TimeMs> until = {};
+  // The budget holds for each block of a growing dataset by itself, and new blocks bring new budget (blocks.h).
+  std::optional<BlockTerms> blocks = {};
 };
 
 // The largest name, key or purpose, in bytes.

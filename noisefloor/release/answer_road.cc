@@ -21,6 +21,7 @@ Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& qu
   ReserveRequest spend{request.budget, request.key, question.statement};
   if (question.delta.value() > 0) spend.delta = question.delta;
   spend.item = request.item;
+  spend.blocks = request.blocks;
   spend.note = {request.key, "answer", {question.mechanism}, question.configuration};
   if (ledger == nullptr || question.former_configuration.empty()) return spend;
   bool known = false;

@@ -14,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
@@ -28,7 +29,8 @@ struct AnswerRequest {
   std::string budget;
   std::string key;  // key of this question in the ledger
   Provenance provenance;
-  std::string item = {};  // item of a plan
+  std::string item = {};                 // item of a plan
+  std::vector<std::string> blocks = {};  // that the question touches, of a budget by blocks
 };
 
 struct ReleasedAnswer {

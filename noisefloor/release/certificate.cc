@@ -118,6 +118,7 @@ Json body_of(const Certificate& certificate) {
                       {"budget", certificate.spend->budget},
                       {"reservations", certificate.spend->reservations},
                       {"head", {{"entries", certificate.spend->head}, {"hash", to_hex(certificate.spend->head_hash)}}}};
+    if (!certificate.spend->blocks.empty()) json["ledger"]["blocks"] = certificate.spend->blocks;
   }
   if (!certificate.exposures.empty()) json["exposures"] = exposures_json(certificate.exposures);
   json["not_covered"] = not_covered(certificate);
@@ -197,6 +198,7 @@ Result<Certificate> read_certificate(const Json& json) {
   spend.reservations = ledger.at("reservations").get<std::vector<std::uint64_t>>();
   spend.head = ledger.at("head").at("entries").get<std::uint64_t>();
   NF_TRY(spend.head_hash, bytes_of<Digest>(ledger.at("head"), "hash"));
+  if (ledger.contains("blocks")) spend.blocks = ledger.at("blocks").get<std::vector<std::string>>();
   if (json.contains("exposures")) {
     NF_TRY(certificate.exposures, read_exposures(json["exposures"], spend.head));
   }

@@ -41,6 +41,7 @@ struct CertifiedSpend {
   std::vector<std::uint64_t> reservations;  // more than one if training continued from a checkpoint
   std::uint64_t head = 0;  // entries of the ledger at the time of sealing; head_hash is the hash of the last
   Digest head_hash{};
+  std::vector<std::string> blocks = {};  // whose budget paid, and whose rows alone were read; none: it has no blocks
   friend bool operator==(const CertifiedSpend&, const CertifiedSpend&) = default;
 };
 

@@ -74,6 +74,7 @@ Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& ident
                               const PaidRun& run, Reservation reservation) {
   CertifiedSpend paid{identity, request.spend.budget, request.earlier, 0, {}};
   paid.reservations.push_back(reservation.sequence());
+  paid.blocks = request.spend.blocks;
   reservation.begin();
   NF_TRY(Draft draft, run(paid));
   NF_TRY(const Witness witness, ledger.witness());

@@ -25,6 +25,21 @@ Result<std::uint64_t> settled_in(const LedgerState& state, const CertifiedSpend&
   return last->settled;
 }
 
+// The certificate names the blocks that every one of its reservations spent from: an epsilon that one block has paid
+// for says nothing of rows in another one.
+Result<void> expect_blocks(Ledger& ledger, const CertifiedSpend& spend) {
+  for (const std::uint64_t sequence : spend.reservations) {
+    NF_TRY(const Entry entry, ledger.entry(sequence));
+    const auto* reserve = std::get_if<ReserveEntry>(&entry.body);
+    if (reserve != nullptr && reserve->blocks == spend.blocks) continue;
+    return verification_failed(fmt::format(
+        "the certificate names other blocks than reservation {} has spent from: its epsilon is not what their rows "
+        "were promised",
+        sequence));
+  }
+  return success();
+}
+
 }  // namespace
 
 Result<VerifiedRelease> verify_release(std::string_view bytes, const ReleaseReader& reader) {
@@ -56,6 +71,7 @@ Result<void> verify_in_ledger(const VerifiedRelease& release, Ledger& ledger) {
         "the certificate states something else than what was reserved for it: its epsilon is not what was paid for");
   }
   NF_TRY_VOID(expect_exposures(certificate, ledger));
+  NF_TRY_VOID(expect_blocks(ledger, spend));
   // Checks the history in which it was sealed, and the released file.
   bool has_head = false;
   std::optional<Digest> released;

@@ -57,16 +57,30 @@ Question about(Question question, const DescribedRows& rows, const ColumnQuery& 
   Json configuration = Json::parse(question.configuration);
   configuration["dataset"] = rows.description.name;
   configuration["column"] = query.column;
+  if (!rows.description.chosen.empty()) configuration["blocks"] = rows.description.chosen;
   question.configuration = configuration.dump();
   question.former_configuration.clear();
   question.data = "bounds and neighbours are those of the dataset's description, stated without looking at the data";
   return question;
 }
 
+// A question reads the rows of its blocks: those of others cannot pay for it.
+Result<void> expect_its_blocks(const DatasetDescription& description, const Question& question) {
+  const Json configuration = Json::parse(question.configuration, nullptr, false);
+  const Json asked = configuration.is_object() ? configuration.value("blocks", Json::array()) : Json::array();
+  if (asked == Json(description.chosen)) return success();
+  return invalid_argument(fmt::format("the question is about other blocks of the dataset {} than those that are to pay",
+                                      shown(description.name)));
+}
+
 }  // namespace
 
 Result<Question> column_question(const DescribedRows& rows, const ColumnQuery& query, SecureRandom& random) {
   if (rows.description.is_public()) return needs_no_noise(rows.description);
+  if (rows.description.blocks && rows.description.chosen.empty()) {
+    return invalid_argument(fmt::format("the dataset {} has {}: name those that the question is about",
+                                        shown(rows.description.name), in_words(*rows.description.blocks)));
+  }
   NF_TRY(const NumericColumn column, find_column(rows.description, query.column));
   NF_TRY(const Bounds bounds, Bounds::make(column.lower, column.upper));
   NF_TRY(const Neighbours neighbours, neighbours_of(rows.description));
@@ -89,12 +103,15 @@ Result<Question> file_question(const std::string& path, ColumnStatistic statisti
 AnswerRequest request_about(const DatasetDescription& description, const DatasetAsker& asker) {
   return {description.budget ? description.budget->name : std::string(),
           asker.key,
-          {asker.program_version, AnswerDataset{description.name, to_hex(digest_of(description))}}};
+          {asker.program_version, AnswerDataset{description.name, to_hex(digest_of(description))}},
+          {},
+          description.chosen};
 }
 
 Result<Outlook> outlook_about(const DatasetDescription& description, const Question& question,
                               const DatasetAsker& asker, Ledger* ledger) {
   if (description.is_public()) return needs_no_noise(description);
+  NF_TRY_VOID(expect_its_blocks(description, question));
   NF_TRY(const ReserveRequest spend, spend_of(request_about(description, asker), question, ledger));
   return outlook_for(description.name, {spend}, terms_of(description), ledger, Repeats::kMustBeAnswered);
 }
@@ -102,6 +119,7 @@ Result<Outlook> outlook_about(const DatasetDescription& description, const Quest
 Result<ReleasedAnswer> ask_dataset(const DescribedRows& rows, const Question& question, const DatasetAsker& asker,
                                    Ledger& ledger, Outlet& outlet, std::optional<DatasetConflict>* conflict) {
   if (rows.description.is_public()) return needs_no_noise(rows.description);
+  NF_TRY_VOID(expect_its_blocks(rows.description, question));
   AnswerRequest request = request_about(rows.description, asker);
   NF_TRY_VOID(rehearse(question, request.provenance));
   NF_TRY(const ReserveRequest spend, spend_of(request, question, &ledger));

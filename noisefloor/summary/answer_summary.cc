@@ -1,6 +1,7 @@
 #include "noisefloor/summary/answer_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -235,6 +236,10 @@ Result<Summary> outlook_summary(const Question& question, const AnswerRequest& r
   summary.set("key", request.key);
   summary.set("cost", interval_json(cost.lower, cost.upper));
   summary.set("delta", question.delta.value());
+  if (!request.blocks.empty()) {
+    summary.set("blocks", request.blocks);
+    summary.line("blocks", fmt::format("{}", fmt::join(request.blocks, ", ")));
+  }
   summary.set("left", outlook.left);
   summary.set("fits", outlook.fits);
   summary.set("answered_before", outlook.asked_before);

@@ -32,6 +32,12 @@ Json terms_json(const BudgetTerms& t) {
     }
   }
   if (!t.parent.empty()) json["parent"] = t.parent;
+  if (t.blocks) {
+    json["blocks"] = {{"by", name_of(t.blocks->by)},
+                      {"column", t.blocks->column},
+                      {"period", name_of(t.blocks->period)},
+                      {"unlock", t.blocks->unlock}};
+  }
   if (t.from) json["from"] = show_time(*t.from);
   if (t.until) json["until"] = show_time(*t.until);
   return json;
@@ -68,6 +74,45 @@ void add_earlier_answer(Summary& summary, const Reservation& reservation) {
   summary.remark("This request was answered before: give out that answer, and draw no new noise.");
 }
 
+constexpr std::size_t kMostBlockLines = 12;
+
+// The text is that of the block's last use: a part that was unlocked since is not in it.
+void add_blocks(Summary& summary, const LedgerState::Budget& b) {
+  const BlockTerms& terms = *b.terms->blocks;
+  std::size_t hidden = b.blocks.size() > kMostBlockLines ? b.blocks.size() - kMostBlockLines : 0;
+  if (hidden > 0) summary.line("blocks", fmt::format("{} were touched; these are the last ones", b.blocks.size()));
+  for (const auto& [name, block] : b.blocks) {
+    if (hidden > 0) {
+      --hidden;
+      continue;
+    }
+    std::string text = block.stages.empty() ? std::string("nothing was spent") : bar(block.stages.back().spent_share());
+    if (!block.stages.empty()) text += ", left: " + block.stages.front().left();
+    if (!block.stages.empty() && block.parts < terms.unlock) {
+      text += fmt::format(" of {} parts of {}; the next one {}", block.parts, terms.unlock,
+                          show_time(unlock_time(terms, block.begin, block.parts + 1)));
+    }
+    summary.line("block " + name, text);
+  }
+}
+
+Json blocks_json(const LedgerState::Budget& b) {
+  Json list = Json::array();
+  for (const auto& [name, block] : b.blocks) {
+    Json one{{"block", name}, {"begins", show_time(block.begin)}, {"uses", block.spends}};
+    if (!block.stages.empty()) {
+      one["parts_unlocked"] = block.parts;
+      one["spent_share"] = block.stages.back().spent_share();
+      one["left"] = block.stages.front().left();
+      one["next_part"] = block.parts < b.terms->blocks->unlock
+                             ? Json(show_time(unlock_time(*b.terms->blocks, block.begin, block.parts + 1)))
+                             : Json();
+    }
+    list.push_back(one);
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string bar(double share) {
@@ -91,8 +136,10 @@ void add_budget(Summary& summary, const LedgerState::Budget& b) {
                                      t.until ? show_time(*t.until) : "always"));
   }
   if (b.closed) summary.line("closed", fmt::format("for good, by entry {}, which set the clock back", *b.closed));
-  summary.line("spent", bar(b.account.spent_share()));
-  summary.line("left", b.account.left());
+  if (t.blocks) summary.line("renews", fmt::format("in {}: each has the total for itself", in_words(*t.blocks)));
+  summary.line(t.blocks ? "spent at most" : "spent", bar(b.account.spent_share()));
+  summary.line(t.blocks ? "left at least" : "left", b.account.left());
+  if (t.blocks) add_blocks(summary, b);
   summary.line("uses", fmt::format("{} ({} committed, {} open, {} aborted)", b.spends, b.committed, b.open, b.aborted));
   if (!b.children.empty()) summary.line("parts", fmt::format("{}", fmt::join(b.children, ", ")));
 }
@@ -102,6 +149,7 @@ Json budget_json(const LedgerState::Budget& b) {
   if (b.closed) json["closed_by"] = *b.closed;
   json["spent_share"] = b.account.spent_share();
   json["left"] = b.account.left();
+  if (b.terms->blocks) json["blocks_touched"] = blocks_json(b);
   json["uses"] = {{"reserved", b.spends}, {"committed", b.committed}, {"open", b.open}, {"aborted", b.aborted}};
   json["parts"] = b.children;
   return json;
@@ -186,6 +234,11 @@ Summary summary_of(const BudgetSummary& found) {
   summary.set("delta", delta);
   summary.set("epsilon_spent", found.odometer);
   summary.set("epsilon_if_planned", interval_json(found.if_planned.lower, found.if_planned.upper));
+  if (found.budget.terms->blocks) {
+    summary.remark(
+        "Epsilon so far is that of the block that most was spent from. The others add up all uses of the "
+        "budget, which is at least what any row has paid.");
+  }
   summary.set("beside", beside);
   return summary;
 }

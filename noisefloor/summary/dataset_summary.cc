@@ -53,6 +53,7 @@ Json dataset_json(const LedgerState::Dataset& dataset, const LedgerState& state)
                       {"rule", name_of(terms.rule)},
                       {"spent_share", budget->account.spent_share()},
                       {"left", budget->account.left()}};
+    if (terms.blocks) json["budget"]["blocks"] = in_words(*terms.blocks);
   }
   const std::vector<LedgerState::Exposure> exposures = exposures_of(dataset, state);
   if (!exposures.empty()) json["exposures"] = exposures_json(exposures);
@@ -69,7 +70,9 @@ Summary summary_of(const LedgerState::Dataset& dataset, const LedgerState& state
     const BudgetTerms& terms = *budget->terms;
     summary.line("total", fmt::format("epsilon {}, delta {}, {} of one {}", terms.epsilon.value(), terms.delta.value(),
                                       name_of(terms.adjacency), name_of(terms.unit)));
-    if (!dataset.retired) summary.line("left", budget->account.left());
+    if (terms.blocks)
+      summary.line("renews", fmt::format("in {}: each has the total for itself", in_words(*terms.blocks)));
+    if (!dataset.retired) summary.line(terms.blocks ? "left at least" : "left", budget->account.left());
   }
   summary.line("contents", fmt::format("{} seen", dataset.contents.size()));
   for (const LedgerState::Exposure& one : exposures_of(dataset, state)) {

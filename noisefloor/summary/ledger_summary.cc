@@ -127,8 +127,9 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
     records.push_back(Json::parse(to_json(r, version)));
     summary.line(
         fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
-        fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  key {}{}{}", r.use.budget, r.epsilon_spent, r.epsilon_left,
-                    r.use.key, named("purpose", r.use.note.purpose), named("pipeline", r.use.note.pipeline)));
+        fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  key {}{}{}{}", r.use.budget, r.epsilon_spent,
+                    r.epsilon_left, r.use.key, named("blocks", fmt::format("{}", fmt::join(r.use.blocks, ","))),
+                    named("purpose", r.use.note.purpose), named("pipeline", r.use.note.pipeline)));
   }));
   show_changes_before(UINT64_MAX);
   if (records.empty()) summary.remark("Nothing was spent yet.");

@@ -1,6 +1,7 @@
 #include "noisefloor/summary/verdict_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -59,6 +60,7 @@ Json verdict_json(const Verdict& verdict) {
             {"ledger_checked", verdict.payment == Payment::kPaid},
             {"not_covered", verdict.not_covered}};
   if (!certificate.exposures.empty()) json["exposures"] = exposures_json(certificate);
+  if (certificate.spend && !certificate.spend->blocks.empty()) json["blocks"] = certificate.spend->blocks;
   return json;
 }
 
@@ -69,6 +71,10 @@ void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& whe
   summary.line(std::string(name_of(verdict.certificate().kind)), coverage_of(verdict));
   summary.line("signature", signature_of(verdict, where.signer_remedy));
   summary.line("ledger", payment_in_words(verdict, where));
+  if (const auto& spend = verdict.certificate().spend; spend && !spend->blocks.empty()) {
+    summary.line("blocks",
+                 fmt::format("{}: it is about their rows alone, and they have paid", fmt::join(spend->blocks, ", ")));
+  }
   if (const std::string start = start_of(verdict); !start.empty()) summary.line("started from", start);
   if (const std::string seen = exposures_of(verdict); !seen.empty()) summary.line("seen before", seen);
 }

@@ -31,7 +31,7 @@ std::string separator_setting(char separator) {
 
 CsvReader::CsvReader(ByteSource source, const CsvFormat& format) : window_(std::move(source)), format_(format) {}
 
-Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
+Result<CsvReader> CsvReader::open_header(ByteSource source, const CsvFormat& format) {
   if (std::string_view("\"\r\n\0", 4).find(format.separator) != std::string_view::npos) {
     return invalid_argument("the separator of a CSV file must be neither a quote nor a line break nor NUL");
   }
@@ -53,24 +53,53 @@ Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
   return reader;
 }
 
+Result<void> CsvReader::find_filtered() {
+  if (!format_.only) return success();
+  const auto place = std::find(header_.begin(), header_.end(), format_.only->column);
+  if (place == header_.end()) {
+    return error(
+        "the first line does not name the column of the dates that divide the rows into blocks; correct the file, or "
+        "column = \"…\" under [blocks]");
+  }
+  filtered_ = static_cast<std::size_t>(place - header_.begin());
+  return success();
+}
+
+Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format) {
+  NF_TRY(CsvReader reader, open_header(std::move(source), format));
+  NF_TRY_VOID(reader.find_filtered());
+  return reader;
+}
+
 Result<CsvReader> CsvReader::open(ByteSource source, const CsvFormat& format, const OddRecords& odd) {
   const std::string name = source.name();
-  Result<CsvReader> opened = open(std::move(source), format);
-  if (opened.has_value()) return opened;
+  Result<CsvReader> opened = open_header(std::move(source), format);
+  if (opened.has_value()) {
+    NF_TRY_VOID(opened.value().find_filtered());
+    return opened;
+  }
   return odd.about_file(opened.error(), name,
                         "the first line cannot be read as the names of the columns; save the table as UTF-8 text with "
                         "such a line, which names each column once");
 }
 
-Result<bool> CsvReader::next() { return read_record(); }
+Result<bool> CsvReader::next() {
+  while (true) {
+    NF_TRY(const bool found, read_record());
+    if (!found || !format_.only || format_.only->takes(cells_[filtered_])) return found;
+  }
+}
 
 Result<CsvReader::Found> CsvReader::next(const OddRecords& odd) {
-  const Result<bool> found = next();
-  if (found.has_value()) return found.value() ? Found::kRecord : Found::kEnd;
-  if (!malformed_) return found.error();
-  NF_TRY_VOID(odd.meet(found.error()));
-  NF_TRY_VOID(pass_line());
-  return Found::kOdd;
+  while (true) {
+    const Result<bool> found = next();
+    if (found.has_value()) return found.value() ? Found::kRecord : Found::kEnd;
+    if (!malformed_) return found.error();
+    NF_TRY_VOID(odd.meet(found.error()));
+    NF_TRY_VOID(pass_line());
+    // A filter cannot read what the record is, and passes over it.
+    if (!format_.only) return Found::kOdd;
+  }
 }
 
 // Goes back to the beginning of the record, and passes over its first line.

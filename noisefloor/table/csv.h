@@ -18,6 +18,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,10 +34,18 @@ namespace noisefloor {
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
 inline constexpr std::size_t kMaxOddLine = std::size_t{64} << 10;
 
+// Which records are read: a public rule for the cell of one column. All others are passed over, as if they were not
+// there.
+struct RecordFilter {
+  std::string column;
+  std::function<bool(std::string_view cell)> takes;
+};
+
 struct CsvFormat {
   char separator = ',';
   bool trim = false;  // drops spaces and tabs around cells that are not in quotes
   std::size_t max_record_bytes = kMaxRecordBytes;
+  std::shared_ptr<const RecordFilter> only = {};  // none: all records
 };
 
 // The separators that tables usually have.
@@ -58,7 +68,7 @@ class CsvReader {
   // The file as errors name it.
   [[nodiscard]] const std::string& name() const { return window_.name(); }
 
-  // Goes to the next record. False at the end.
+  // Goes to the next record that the format's filter takes. False at the end.
   [[nodiscard]] Result<bool> next();
 
   enum class Found : std::uint8_t { kEnd, kRecord, kOdd };
@@ -85,6 +95,9 @@ class CsvReader {
 
   CsvReader(ByteSource source, const CsvFormat& format);
 
+  [[nodiscard]] static Result<CsvReader> open_header(ByteSource source, const CsvFormat& format);
+  // Finds the column that the filter looks at.
+  [[nodiscard]] Result<void> find_filtered();
   [[nodiscard]] Result<void> skip_byte_order_mark();
   [[nodiscard]] Result<bool> read_record();
   [[nodiscard]] Result<void> pass_line();
@@ -101,6 +114,7 @@ class CsvReader {
   Window window_;
   CsvFormat format_;
   std::vector<std::string> header_;
+  std::size_t filtered_ = 0;  // the cell that the filter looks at
 
   // The record, as places in the window.
   State state_ = State::kCellStart;

@@ -1,5 +1,6 @@
 #include "noisefloor/training/examples.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "noisefloor/base/overloaded.h"
@@ -39,9 +40,45 @@ OddRecords odd_records_of(const Training& training) {
   return description_of(training).is_public() ? OddRecords::are_errors() : OddRecords::become_null();
 }
 
-// All rows of the training file, to learn from and for tests.
-Result<Dataset> read_train_file(const TrainingFile& file) {
-  return read_file_of(file, file.training.data.train, odd_records_of(file.training));
+// Adds the examples of another file of the same form.
+Result<void> append(Dataset& all, const Dataset& more) {
+  if (all.shape != more.shape || all.classes != more.classes) {
+    return input_data_error("the files of a dataset's batches have examples of different forms: give all the same");
+  }
+  const auto join = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  all.rows += more.rows;
+  join(all.features, more.features);
+  join(all.labels, more.labels);
+  join(all.targets, more.targets);
+  // The same number in two files is not the same group.
+  const std::uint32_t next = all.groups.empty() ? 0 : *std::max_element(all.groups.begin(), all.groups.end()) + 1;
+  for (const std::uint32_t group : more.groups) all.groups.push_back(next + group);
+  if (all.nulls.empty() && more.nulls.empty()) return success();
+  all.nulls.resize(all.rows - more.rows);
+  join(all.nulls, more.nulls);
+  all.nulls.resize(all.rows);
+  return success();
+}
+
+// The examples to learn from: all of the file, or of the blocks that the training touches.
+Result<Dataset> read_rows(const TrainingFile& file) {
+  const std::optional<DatasetDescription>& dataset = file.training.data.dataset;
+  if (!dataset || !dataset->blocks) return read_file_of(file, file.training.data.train, odd_records_of(file.training));
+  TrainingFile chosen = file;
+  if (auto* table = std::get_if<CsvTable>(&chosen.training.data.format)) {
+    table->format = std::get<CsvTable>(chosen_format(*dataset)).format;
+  }
+  std::optional<Dataset> all;
+  for (std::string& path : chosen_files(*dataset)) {
+    NF_TRY(Dataset one, read_file_of(chosen, TextFile{std::move(path)}, odd_records_of(file.training)));
+    if (all) {
+      NF_TRY_VOID(append(*all, one));
+    } else {
+      all = std::move(one);
+    }
+  }
+  if (!all) return invalid_argument("the training names no blocks of its dataset: add blocks = […] under [data]");
+  return *std::move(all);
 }
 
 // The features that the model takes from examples.
@@ -54,14 +91,22 @@ Result<Split> split_of(const TrainingData& data, const Dataset& all) {
   return split_by_fraction(all, data.validation_fraction, data.test_fraction, data.split_seed);
 }
 
-// Possible mistakes in the columns of a table, judged by its public rows alone: a file of its own, or the rows of the
-// training file that are kept for tests.
+// Possible mistakes in the columns of a table, judged by public rows alone: those of a file of their own, or those of a
+// public training file that are kept for tests.
 Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Split& split) {
   const TrainingData& data = file.training.data;
   const auto* table = std::get_if<CsvTable>(&data.format);
-  if (table == nullptr || (!data.test && split.test.empty())) return std::vector<std::string>{};
+  const bool kept = !data.test && !split.test.empty() && description_of(file.training).is_public();
+  if (table == nullptr || (!data.test && !kept)) return std::vector<std::string>{};
   PublicRows rows{file.resolve(std::get<TextFile>(data.test.value_or(data.train)).path), table->format};
-  if (!data.test) rows.rows = split.test;
+  if (!data.test) {
+    // The rows of several files have no common numbers.
+    if (data.dataset && data.dataset->blocks && data.dataset->blocks->by == BlockKind::kBatch) {
+      return std::vector<std::string>{};
+    }
+    rows.rows = split.test;
+    if (data.dataset) rows.format = std::get<CsvTable>(chosen_format(*data.dataset)).format;
+  }
   NF_TRY(const Fit fit, fit_of(rows, table->schema));
   return warnings_of(fit);
 }
@@ -70,7 +115,7 @@ Result<std::vector<std::string>> doubts_about(const TrainingFile& file, const Sp
 
 Result<TrainingExamples> read_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
-  NF_TRY(const Dataset all, features_of(file.training, read_train_file(file), threads));
+  NF_TRY(const Dataset all, features_of(file.training, read_rows(file), threads));
   NF_TRY(const Split split, split_of(data, all));
   TrainingExamples examples;
   NF_TRY(examples.doubts, doubts_about(file, split));
@@ -93,7 +138,7 @@ Result<Dataset> read_examples_of(const TrainingFile& file, const ExampleFiles& f
 Result<Dataset> read_test_examples(const TrainingFile& file, std::size_t threads) {
   const TrainingData& data = file.training.data;
   if (data.test) return read_examples_of(file, *data.test, threads);
-  NF_TRY(const Dataset all, read_train_file(file));
+  NF_TRY(const Dataset all, read_rows(file));
   NF_TRY(const Split split, split_of(data, all));
   if (split.test.empty()) return no_test_data();
   return features_of(file.training, all.take(all.without_nulls(split.test)), threads);

@@ -125,6 +125,8 @@ Result<TrainingCost> TrainingJob::cost() {
                     steps,
                     request.noise,
                     budget_of(privacy)};
+  cost.spend.blocks = parts_->dataset.chosen;
+  cost.budget.blocks = parts_->dataset.blocks;
   if (cost.charged) {
     NF_TRY(cost.epsilon, certified_epsilon(cost.spend.statement, cost.delta));
   }

@@ -12,11 +12,13 @@ namespace {
 
 Error nothing_stated(const Training& training, PrivacyUnit unit) {
   const bool person = unit == PrivacyUnit::kPerson;
+  // A description cannot say how many rows are in the blocks that a training chooses.
+  const bool in_description = training.data.dataset && !training.data.dataset->blocks;
   return invalid_argument(fmt::format(
       "the number of {} is private, and the training would show it: add {} = … {}, a number that you are ready to "
       "publish (a rounded one is fine); or sample_rate = … to [training]",
       plural_of(unit), person ? "people" : "rows",
-      training.data.dataset ? "at the top of the description that dataset names" : "to [data]"));
+      in_description ? "at the top of the description that dataset names" : "to [data]"));
 }
 
 Error people_move() {

@@ -73,7 +73,8 @@ RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std
       request.item,
       data_declaration(session),
       std::move(start),
-      description_of(session.training()).is_public()};
+      description_of(session.training()).is_public(),
+      description_of(session.training()).chosen};
 }
 
 TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {}) {

@@ -163,6 +163,7 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
     if (!request.charged()) continue;
     NF_TRY(DpStatement statement, statement_of(*parts_->session, request));
     uses.push_back({privacy.budget, request.key, std::move(statement), request.delta});
+    uses.back().blocks = description_of(parts_->file.training).chosen;
   }
   return uses;
 }
@@ -170,8 +171,10 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
 Result<Outlook> SweepJob::outlook(Ledger* ledger) {
   if (!charged()) return Outlook{.fits = true};
   NF_TRY(std::vector<ReserveRequest> uses, spends());
-  return outlook_for(description_of(parts_->file.training).name, std::move(uses),
-                     budget_of(parts_->file.training.privacy), ledger);
+  const DatasetDescription dataset = description_of(parts_->file.training);
+  BudgetTerms if_new = budget_of(parts_->file.training.privacy);
+  if_new.blocks = dataset.blocks;
+  return outlook_for(dataset.name, std::move(uses), std::move(if_new), ledger);
 }
 
 Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& control) {

@@ -167,6 +167,7 @@ Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom
   request.reader = read_model_release;
   request.spend.delta = terms.delta;
   request.spend.item = terms.item;
+  request.spend.blocks = terms.blocks;
   request.spend.note = {terms.name, "training", {"dp-sgd"}, terms.configuration};
   return release_by(request, ledger, outlet, [&](const CertifiedSpend& spend) -> Result<Draft> {
     paid.ledger = to_hex(spend.ledger);

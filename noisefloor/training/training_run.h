@@ -42,6 +42,7 @@ struct RunTerms {
   std::string data = {};                 // facts about the data that are taken as public, in words, for the certificate
   std::optional<StartPoint> start = {};  // weights that it starts from; their cost counts
   bool public_data = false;              // all rows are declared public
+  std::vector<std::string> blocks = {};  // whose rows it learns from, and whose budget it spends
 };
 
 struct TrainingProgress {

@@ -146,6 +146,7 @@ Result<UtilitySpend> utility_spend(const UtilityQuestion& question) {
   ReserveRequest request{training.privacy.budget,
                          fmt::format("{}/utility-graph-{}", training.name, digest.substr(0, 16)), statement};
   request.delta = question.delta;
+  request.blocks = description_of(training).chosen;
   request.note = {training.name,
                   "utility graph",
                   {"dp-sgd"},
