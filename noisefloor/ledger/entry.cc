@@ -8,6 +8,7 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/canonical_json.h"
+#include "noisefloor/ledger/entry_roles.h"
 
 namespace noisefloor {
 namespace {
@@ -116,6 +117,7 @@ void write(Writer& out, const ReserveEntry& e) {
     out.list(R"(,"techniques":)", e.note.techniques, [&](const std::string& one) { out.text("", one); });
   }
   if (!e.note.configuration.empty()) out.raw(R"(,"configuration":)", e.note.configuration);
+  if (e.use) out.text(R"(,"use":)", name_of(*e.use));
 }
 
 void write(Writer& out, const CommitEntry& e) {
@@ -158,6 +160,10 @@ void write(Writer& out, const RetireEntry& e) {
 }
 
 void write(Writer& out, const ClockEntry& e) { out.text(R"(,"entry":"clock","reason":)", e.reason); }
+
+void write(Writer& out, const RoleEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
+
+void write(Writer& out, const RevokeEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
@@ -285,6 +291,7 @@ std::optional<EntryBody> read_reserve(CanonicalReader& in) {
     if (e.note.techniques.empty()) in.fail();
   }
   if (in.maybe(R"(,"configuration":)")) e.note.configuration = in.object();
+  if (in.maybe(R"(,"use":)")) e.use = checked(in, parse_use_kind(in.string()));
   return e;
 }
 
@@ -375,6 +382,7 @@ std::string to_json(const Entry& entry) {
   writer.whole(R"({"sequence":)", entry.sequence);
   writer.whole(R"(,"time":)", entry.time);
   std::visit([&](const auto& body) { write(writer, body); }, entry.body);
+  if (!entry.by.empty()) writer.text(R"(,"by":)", entry.by);
   out += '}';
   return out;
 }
@@ -411,12 +419,18 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_retire(in);
   } else if (kind_is("clock")) {
     body = read_clock(in);
+  } else if (kind_is("role")) {
+    body = internal::read_role(in);
+  } else if (kind_is("revoke")) {
+    body = internal::read_revoke(in);
   }
+  std::string by = optional_text(in, R"(,"by":)");
+  if (by == kFirstOwner) in.fail();  // one entry has one text, and this name is left out
   in.literal("}");
   if (!body || !in.done()) {
     return verification_failed("an entry does not have the form that this version writes");
   }
-  return Entry{sequence, time, *std::move(body)};
+  return Entry{sequence, time, *std::move(body), std::move(by)};
 }
 
 Digest chain_hash(const Digest& previous, std::string_view entry_text) {

@@ -57,6 +57,8 @@ std::vector<Entry> one_of_each() {
       {9, 9, AbortEntry{6, digest(6)}},
       {10, 10, AdoptEntry{1, "moved"}},
       {11, 3, ClockEntry{"the clock \"jumped\""}},
+      {12, 3, RoleEntry{"ann", Role::kAnalyst, digest(7), {"trial", "b\\"}, {UseKind::kTraining}, {}, 5, {}}, "second"},
+      {13, 3, RevokeEntry{"ann", "left"}, "ann"},
   };
 }
 
