@@ -22,6 +22,7 @@ Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& qu
   if (question.delta.value() > 0) spend.delta = question.delta;
   spend.item = request.item;
   spend.note = {request.key, "answer", {question.mechanism}, question.configuration};
+  spend.use = UseKind::kStatistic;
   if (ledger == nullptr || question.former_configuration.empty()) return spend;
   bool known = false;
   NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {

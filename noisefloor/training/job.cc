@@ -108,6 +108,7 @@ Result<TrainingCost> TrainingJob::cost() {
                     steps,
                     request.noise,
                     budget_of(privacy)};
+  cost.spend.use = UseKind::kTraining;
   if (cost.charged) {
     NF_TRY(cost.epsilon, certified_epsilon(cost.spend.statement, cost.delta));
   }

@@ -147,6 +147,7 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
     if (!request.charged()) continue;
     NF_TRY(DpStatement statement, statement_of(*parts_->session, request));
     uses.push_back({privacy.budget, request.key, std::move(statement), request.delta});
+    uses.back().use = UseKind::kTraining;
   }
   return uses;
 }

@@ -132,6 +132,7 @@ Result<UtilitySpend> utility_spend(const UtilityQuestion& question) {
                   "utility graph",
                   {"dp-sgd"},
                   Json{{"training_file", digest}, {"rows", question.examples.train.rows}}.dump()};
+  request.use = UseKind::kUtilityGraph;
   return UtilitySpend{std::move(request), noise};
 }
 
