@@ -87,11 +87,19 @@ BudgetTerms terms() {
   return {"bench", Epsilon::of(1e9), Delta::of(0), Adjacency::kAddRemove, PrivacyUnit::kRow, Rule::kBasic, 0};
 }
 
+enum class By { kOwner, kAnalyst };
+
 class Spender {
  public:
-  explicit Spender(const std::string& location)
+  explicit Spender(const std::string& location, By by = By::kOwner)
       : ledger_(value_of(Ledger::create(location, SigningKey::generate(), {}))), location_(location) {
     check(ledger_->create_budget(terms()));
+    if (by == By::kOwner) return;
+    SigningKey key = SigningKey::generate();
+    NewRole analyst{"analyst", Role::kAnalyst, key.public_key(), {"bench"}, {UseKind::kOther}};
+    analyst.quota = Quota{Epsilon::of(1e9), Delta::of(0), kShortestPeriod};
+    check(ledger_->add_role(analyst));
+    ledger_ = value_of(Ledger::open(location, std::move(key), {}));
   }
 
   void reserve() {
@@ -134,7 +142,9 @@ class Spender {
  private:
   static ReserveRequest request(std::uint64_t number) {
     const DpEvent event = EpsilonDeltaEvent{PrivacyLoss::of(0.001), Delta::of(0)};
-    return {"bench", std::to_string(number), {Adjacency::kAddRemove, PrivacyUnit::kRow, event}};
+    ReserveRequest made{"bench", std::to_string(number), {Adjacency::kAddRemove, PrivacyUnit::kRow, event}};
+    made.use = UseKind::kOther;
+    return made;
   }
 
   std::unique_ptr<Ledger> ledger_;
@@ -145,6 +155,25 @@ class Spender {
 void line(Json& json, const char* name, const char* what, double value, const char* unit) {
   fmt::print("{:<44} {:>12.4g} {}\n", what, value, unit);
   json[name] = value;
+}
+
+// What roles cost: an owner on a ledger without roles, and an analyst with a quota on one with roles, taking turns.
+void roles(Json& json, const std::string& name, const std::string& database, const std::string& without,
+           const std::string& with) {
+  Spender owner(without);
+  Spender analyst(with, By::kAnalyst);
+  Rate plain;
+  Rate restricted;
+  for (int i = 0; i < 2 * kSlices; ++i) {
+    run_slice(plain, [&] { owner.reserve(); });
+    run_slice(restricted, [&] { analyst.reserve(); });
+  }
+  line(json, (name + "_reservation_owner_ms").c_str(), (database + ": reservation, owner").c_str(),
+       1000 / plain.value(), "ms");
+  line(json, (name + "_reservation_analyst_ms").c_str(), (database + ": reservation, analyst with quota").c_str(),
+       1000 / restricted.value(), "ms");
+  line(json, (name + "_roles_cost").c_str(), "  analyst over owner", plain.value() / restricted.value(), "x");
+  analyst.verify();
 }
 
 void sqlite(Json& json, const std::string& folder) {
@@ -174,6 +203,7 @@ void sqlite(Json& json, const std::string& folder) {
   line(json, "sqlite_grouped_over_fsync", "  over the disk's rate", grouped.value() / raw_again.value(), "");
   while (spender.count() < 100'000) spender.reserve_group();
   line(json, "sqlite_verify", "SQLite: verify", spender.verify(), "entries/s");
+  roles(json, "sqlite", "SQLite", folder + "/owner.ledger", folder + "/analyst.ledger");
 }
 
 class PlainInserts {
@@ -220,6 +250,17 @@ void postgres(Json& json, const std::string& location) {
   line(json, "postgres_grouped", "PostgreSQL: groups of 256", grouped.value(), "reservations/s");
   line(json, "postgres_grouped_over_plain", "  over plain inserts", grouped.value() / inserts.value(), "");
   line(json, "postgres_verify", "PostgreSQL: verify", spender.verify(), "entries/s");
+  // There is one ledger in a database.
+  const auto database = [&](const std::string& name) {
+    PGconn* connection = PQconnectdb(location.c_str());
+    PGresult* result = PQexec(connection, ("CREATE DATABASE " + name).c_str());
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) fail(PQerrorMessage(connection));
+    PQclear(result);
+    PQfinish(connection);
+    std::string other = location;
+    return other.replace(other.find("/postgres?"), 10, "/" + name + "?");
+  };
+  roles(json, "postgres", "PostgreSQL", database("bench_owner"), database("bench_analyst"));
 }
 
 int run(int argc, char** argv) {

@@ -119,6 +119,7 @@ int run_checked(int argc, char** argv) {
   add_predict_command(app, action);
   add_verify_command(app, action);
   add_report_command(app, action);
+  add_role_command(app, action);
   add_sweep_command(app, action);
   add_secagg_command(app, action);
   add_demo_command(app, action);

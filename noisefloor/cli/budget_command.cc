@@ -61,6 +61,7 @@ struct UseOptions {
   std::string rho;
   std::string event;
   std::string item;
+  std::string kind = "other";
 };
 
 struct NoteOptions {
@@ -193,9 +194,11 @@ Result<ReserveRequest> request_of(const ReserveOptions& o, const BudgetTerms& te
   if (!o.note.configuration.empty()) {
     NF_TRY(note.configuration, read_text(o.note.configuration));
   }
-  return ReserveRequest{o.budget,         o.key,    {terms.adjacency, terms.unit, std::move(event)},
-                        use.delta,        use.item, std::move(note),
-                        std::move(blocks)};
+  ReserveRequest request{o.budget,         o.key,    {terms.adjacency, terms.unit, std::move(event)},
+                         use.delta,        use.item, std::move(note),
+                         std::move(blocks)};
+  NF_TRY(request.use, parse_use_kind(o.use.kind));
+  return request;
 }
 
 Result<Summary> rehearse(Ledger& ledger, const ReserveRequest& request) {
@@ -319,6 +322,7 @@ void declare(CLI::App& command, UseOptions& o) {
   spent.optional("--rho", o.rho, "A use that is rho-zCDP", "R");
   spent.optional("--event", o.event, "JSON of any event (- is standard input)", "FILE");
   spent.optional("--item", o.item, "An item of the plan", "NAME");
+  spent.with_default("--use", o.kind, "Kind of use: training, statistic, 'utility graph' or other", "KIND");
 }
 
 void declare(CLI::App& command, NoteOptions& o) {

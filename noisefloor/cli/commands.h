@@ -29,6 +29,8 @@ void add_predict_command(CLI::App& app, Action& action);
 void add_plan_command(CLI::App& app, Action& action);
 // A run as one HTML file.
 void add_report_command(CLI::App& app, Action& action);
+// Members of a ledger.
+void add_role_command(CLI::App& app, Action& action);
 // Secure sums.
 void add_secagg_command(CLI::App& app, Action& action);
 // Private training, and the same at several epsilons.

@@ -20,6 +20,7 @@ namespace noisefloor {
 namespace {
 
 constexpr std::size_t kSeedBytes = crypto_sign_SEEDBYTES;
+using AgreementBytes = std::array<std::uint8_t, crypto_box_PUBLICKEYBYTES>;
 
 const unsigned char* data_of(std::string_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
@@ -130,6 +131,37 @@ Secret32 SigningKey::derive(std::string_view purpose) const {
   constexpr std::string_view salt = "noisefloor signing key: derived keys v1";
   return noisefloor::derive<32>(std::span(secret_->bytes).first(kSeedBytes), {data_of(salt), salt.size()},
                                 {data_of(purpose), purpose.size()});
+}
+
+bool SigningKey::open(Bytes sealed, std::span<std::uint8_t> message) const {
+  static_assert(kSealedForBytes == crypto_box_SEALBYTES);
+  NF_CHECK(sealed.size() >= kSealedForBytes && message.size() == sealed.size() - kSealedForBytes,
+           "a sealed message has its own size");
+  AgreementBytes holder{};
+  const PublicKey own = public_key();
+  NF_CHECK(crypto_sign_ed25519_pk_to_curve25519(holder.data(), own.data()) == 0, "every own key can be converted");
+  Secret32 secret;
+  NF_CHECK(crypto_sign_ed25519_sk_to_curve25519(secret.bytes().data(), secret_->bytes.data()) == 0,
+           "every own key can be converted");
+  return crypto_box_seal_open(message.data(), sealed.data(), sealed.size(), holder.data(), secret.bytes().data()) == 0;
+}
+
+Result<void> check_public_key(const PublicKey& key) {
+  internal::initialise_sodium();
+  AgreementBytes ignored{};
+  if (crypto_sign_ed25519_pk_to_curve25519(ignored.data(), key.data()) == 0) return success();
+  return invalid_argument(
+      fmt::format("{} is no public key of Ed25519: copy it from whoever made the key", to_hex(key)));
+}
+
+Result<std::vector<std::uint8_t>> seal_for(const PublicKey& holder, Bytes message) {
+  NF_TRY_VOID(check_public_key(holder));
+  AgreementBytes key{};
+  NF_CHECK(crypto_sign_ed25519_pk_to_curve25519(key.data(), holder.data()) == 0, "it was checked");
+  std::vector<std::uint8_t> sealed(message.size() + kSealedForBytes);
+  NF_CHECK(crypto_box_seal(sealed.data(), message.data(), message.size(), key.data()) == 0,
+           "a checked key seals every message");
+  return sealed;
 }
 
 bool verify_signature(const PublicKey& key, std::string_view message, const Signature& signature) {

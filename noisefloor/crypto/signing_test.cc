@@ -87,5 +87,33 @@ TEST(Signing, DerivesDifferentKeysByPurposeAndByKey) {
   EXPECT_NE(to_hex(key.derive("rows").bytes()), to_hex(other.derive("rows").bytes()));
 }
 
+TEST(SealedFor, OnlyTheHolderOpens) {
+  const SigningKey key = SigningKey::generate();
+  const std::string message = "two keys of thirty-two bytes";
+  const std::vector<std::uint8_t> sealed = seal_for(key.public_key(), bytes_of(message)).value();
+  ASSERT_EQ(sealed.size(), message.size() + kSealedForBytes);
+  std::vector<std::uint8_t> opened(message.size());
+  ASSERT_TRUE(key.open(sealed, opened));
+  EXPECT_EQ(std::string(opened.begin(), opened.end()), message);
+  EXPECT_FALSE(SigningKey::generate().open(sealed, opened));
+  for (std::size_t i = 0; i < sealed.size(); ++i) {
+    std::vector<std::uint8_t> altered = sealed;
+    altered[i] ^= 1;
+    EXPECT_FALSE(key.open(altered, opened)) << i;
+  }
+  EXPECT_NE(seal_for(key.public_key(), bytes_of(message)).value(), sealed) << "each message has a key of its own";
+}
+
+TEST(SealedFor, RefusesKeysThatNobodyHolds) {
+  // The neutral element, a point of order 8, and an encoding of no point.
+  for (const char* bad : {"0100000000000000000000000000000000000000000000000000000000000000",
+                          "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+                          "0200000000000000000000000000000000000000000000000000000000000000"}) {
+    EXPECT_FALSE(check_public_key(bytes<32>(bad)).has_value()) << bad;
+    EXPECT_FALSE(seal_for(bytes<32>(bad), bytes_of("x")).has_value()) << bad;
+  }
+  EXPECT_TRUE(check_public_key(SigningKey::generate().public_key()).has_value());
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -89,6 +89,8 @@ std::string to_json(const AuditRecord& r, const std::string& version) {
   json["pipeline"] = r.use.note.pipeline;
   json["time"] = show_time(r.time);
   json["status"] = name_of(r.status);
+  if (!r.by.empty()) json["by"] = r.by;
+  if (r.use.use) json["use"] = name_of(*r.use.use);
   json["budget"] = r.use.budget;
   if (!r.use.blocks.empty()) json["blocks"] = r.use.blocks;
   json["key"] = r.use.key;
@@ -111,6 +113,11 @@ std::string to_json(const AuditRecord& r, const std::string& version) {
 Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& budget,
                              const std::function<void(const AuditRecord&)>& take) {
   NF_TRY(const auto settled, settlements(ledger));
+  bool has_roles = false;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& now) -> Result<void> {
+    has_roles = now.has_roles();
+    return success();
+  }));
   LedgerState state;
   std::unordered_map<std::string, Uses> uses;
   return for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
@@ -125,7 +132,8 @@ Result<void> for_each_record(Ledger& ledger, const std::optional<std::string>& b
     NF_TRY(const double spent, spent_at(*account, uses[use->budget], terms.delta));
     const double failures = account->account.failures_spent();
     take({entry.sequence, entry.time, outcome.status, *use, outcome.release, outcome.accuracy, terms.rule, spent,
-          failures, std::max(0.0, terms.epsilon.value() - spent), std::max(0.0, terms.delta.value() - failures)});
+          failures, std::max(0.0, terms.epsilon.value() - spent), std::max(0.0, terms.delta.value() - failures),
+          has_roles ? state.last_author().name : std::string()});
     return success();
   });
 }
@@ -138,6 +146,22 @@ Result<std::vector<ClockChange>> clock_changes(Ledger& ledger) {
       changes.push_back({entry.sequence, entry.time, before, clock->reason});
     }
     before = entry.time;
+    return success();
+  }));
+  return changes;
+}
+
+Result<std::vector<RoleChange>> role_changes(Ledger& ledger) {
+  std::vector<RoleChange> changes;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    const std::string by = entry.by.empty() ? std::string(kFirstOwner) : entry.by;
+    if (const auto* role = std::get_if<RoleEntry>(&entry.body)) {
+      changes.push_back(
+          {entry.sequence, entry.time, fmt::format("{} becomes an {}", role->name, name_of(role->role)), by});
+    } else if (const auto* revoke = std::get_if<RevokeEntry>(&entry.body)) {
+      changes.push_back(
+          {entry.sequence, entry.time, fmt::format("{} is revoked: {}", revoke->name, revoke->reason), by});
+    }
     return success();
   }));
   return changes;

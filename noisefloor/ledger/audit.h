@@ -33,6 +33,7 @@ struct AuditRecord {
   double delta_spent;
   double epsilon_left;
   double delta_left;
+  std::string by = {};  // the member who reserved it, if the ledger has roles
 };
 
 // One JSON object. `version` is the version of the program, and hence of its accountants.
@@ -51,6 +52,16 @@ struct ClockChange {
 };
 
 [[nodiscard]] Result<std::vector<ClockChange>> clock_changes(Ledger& ledger);
+
+// A role that was given or taken.
+struct RoleChange {
+  std::uint64_t sequence;
+  TimeMs time;
+  std::string what;  // "ann becomes an analyst", "ann is revoked: left the team"
+  std::string by;
+};
+
+[[nodiscard]] Result<std::vector<RoleChange>> role_changes(Ledger& ledger);
 
 struct BudgetSummary {
   LedgerState::Budget budget;

@@ -19,8 +19,8 @@ namespace noisefloor {
 // Collects the entries that the writers of one transaction add, and writes them at once.
 class Ledger::Batch {
  public:
-  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time)
-      : ledger_(ledger), transaction_(transaction), time_(time) {}
+  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time, std::string by)
+      : ledger_(ledger), transaction_(transaction), time_(time), by_(std::move(by)) {}
 
   [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
   [[nodiscard]] TimeMs time() const { return time_; }
@@ -28,7 +28,7 @@ class Ledger::Batch {
 
   // Returns the entry's sequence, or an error with the rule that the entry breaks.
   [[nodiscard]] Result<std::uint64_t> append(EntryBody body) {
-    const Entry entry{state().next_sequence(), time_, std::move(body)};
+    const Entry entry{state().next_sequence(), time_, std::move(body), by_};
     NF_TRY_VOID(ledger_.state_.apply_new(entry));
     version_ = std::max(version_, store_version_of(entry.body));
     std::string text = to_json(entry);
@@ -38,6 +38,12 @@ class Ledger::Batch {
   }
   void keep_answer(std::uint64_t reservation, std::string_view answer) { answers_.emplace(reservation, answer); }
   void keep_sketch(std::uint64_t entry, std::string sealed) { sketches_.emplace(entry, std::move(sealed)); }
+
+  // Ties a role of the database to a member, and takes such ties away, when everything is written.
+  void allow(std::string database_role, std::string member, Role role) {
+    allowed_.push_back({std::move(database_role), std::move(member), role});
+  }
+  void disallow(std::string member) { disallowed_.push_back(std::move(member)); }
 
   // The digest of a release, from the entry that committed it in this transaction or before.
   [[nodiscard]] Result<Digest> release_of(std::uint64_t commit_sequence) {
@@ -74,6 +80,8 @@ class Ledger::Batch {
     for (const StoredEntry& entry : staged_) NF_TRY_VOID(transaction_.append(entry));
     for (const auto& [reservation, answer] : answers_) NF_TRY_VOID(transaction_.keep_answer(reservation, answer));
     for (const auto& [entry, sealed] : sketches_) NF_TRY_VOID(transaction_.keep_sketch(entry, sealed));
+    for (const std::string& member : disallowed_) NF_TRY_VOID(transaction_.disallow(member));
+    for (const Allowed& one : allowed_) NF_TRY_VOID(transaction_.allow(one.database_role, one.member, one.role));
     const Head head = sign_head(*ledger_.key_, state().genesis().ledger, state().epoch(), staged_.back().sequence,
                                 staged_.back().hash);
     NF_TRY_VOID(transaction_.set_head(head));
@@ -85,6 +93,14 @@ class Ledger::Batch {
   Ledger& ledger_;
   LedgerTransaction& transaction_;
   TimeMs time_;
+  std::string by_;
+  struct Allowed {
+    std::string database_role;
+    std::string member;
+    Role role;
+  };
+  std::vector<Allowed> allowed_;
+  std::vector<std::string> disallowed_;
   std::uint64_t version_ = 1;  // of a store that may hold the staged entries
   std::vector<StoredEntry> staged_;
   std::map<std::uint64_t, std::string> answers_;

@@ -19,7 +19,6 @@
 namespace noisefloor {
 namespace {
 
-using testing::Backend;
 using testing::ChildProcess;
 using testing::expect_good;
 using testing::FaultyVfs;
@@ -68,15 +67,20 @@ void create_budgets(Ledger& ledger, std::uint64_t room) {
 // One thread. It logs a line for each thing that it did: kind, budget, key, number, answer.
 class Spender {
  public:
-  Spender(Ledger& ledger, const std::string& log, std::string name, std::uint64_t seed)
-      : ledger_(ledger), log_(log), name_(std::move(name)), random_(ReplayRandom::create(seed).value()) {}
+  Spender(Ledger& ledger, const std::string& log, std::string name, std::uint64_t seed, bool is_owner, bool has_plan)
+      : ledger_(ledger),
+        log_(log),
+        name_(std::move(name)),
+        random_(ReplayRandom::create(seed).value()),
+        is_owner_(is_owner),
+        has_plan_(has_plan) {}
 
   void run(std::uint64_t operations) {
     while (done_ < operations) {
       const std::uint64_t what = uniform_below(random_, 100);
-      if (what < 4) {
+      if (what < 4 && is_owner_) {
         split();
-      } else if (what < 5) {
+      } else if (what < 5 && is_owner_) {
         contest();
       } else {
         spend(what);
@@ -132,6 +136,7 @@ class Spender {
       // Repeats a request: it must get the same answer, and nothing new.
       std::tie(budget, key) = settled_[uniform_below(random_, settled_.size())];
     }
+    if (budget == "planned" && !has_plan_) return;
     Result<Reservation> made = ledger_.reserve(ask(budget, key));
     if (!made.has_value()) {
       // A key that is open, or was taken back by somebody else, is refused too.
@@ -170,6 +175,8 @@ class Spender {
   std::ofstream log_;
   std::string name_;
   ReplayRandom random_;
+  bool is_owner_;
+  bool has_plan_;  // may use the planned budget
   std::uint64_t done_ = 0;
   std::vector<std::string> own_;
   std::vector<std::pair<std::string, std::string>> settled_;
@@ -282,8 +289,22 @@ void check_budget(const LedgerState& state, const std::string& name, const Model
   }
 }
 
-class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
+class ConcurrencyTest : public ::testing::TestWithParam<testing::Setting> {
  protected:
+  static SigningKey key_of(int process) { return SigningKey::from_seed({static_cast<std::uint8_t>(100 + process)}); }
+  // Each process is a member of its own: four owners, three analysts, and one more with a quota that always suffices.
+  static void give_roles(Ledger& ledger) {
+    for (int process = 0; process < kProcesses; ++process) {
+      NewRole role{"member-" + std::to_string(process), process < 4 ? Role::kOwner : Role::kAnalyst,
+                   key_of(process).public_key()};
+      for (const auto& [name, rule] : kBudgets) {
+        if (process >= 4 && (process != 7 || rule != Rule::kPlanned)) role.budgets.emplace_back(name);
+      }
+      if (process == 7) role.quota = Quota{Epsilon::of(100), Delta::of(1e-6), kLongestPeriod};
+      expect_good(ledger.add_role(role));
+    }
+  }
+
   void run(std::uint64_t operations) {
     const LedgerPlace place(GetParam());
     if (!place.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
@@ -297,6 +318,7 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
     {
       const auto ledger = value_of(Ledger::create(place.location(), SigningKey::from_seed(seed), options));
       create_budgets(*ledger, room);
+      if (GetParam().by_member) give_roles(*ledger);
       expect_good(write_witness(witness, value_of(ledger->witness())));
     }
     const auto log = [&](int process, int thread) {
@@ -306,16 +328,19 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
       LedgerOptions own = options;
       if (process == 0) own.witness = witness;
       const bool one_for_all = process % 2 == 0;  // threads share a ledger, or have one each
+      const bool is_owner = !GetParam().by_member || process < 4;
+      const auto key = [&] { return GetParam().by_member ? key_of(process) : SigningKey::from_seed(seed); };
       std::vector<std::unique_ptr<Ledger>> ledgers;
       for (int t = 0; t < (one_for_all ? 1 : kThreads); ++t) {
-        ledgers.push_back(value_of(Ledger::open(place.location(), SigningKey::from_seed(seed), own)));
+        ledgers.push_back(value_of(Ledger::open(place.location(), key(), own)));
       }
       std::vector<std::thread> threads;
       for (int t = 0; t < kThreads; ++t) {
         threads.emplace_back([&, t] {
           Ledger& ledger = *ledgers[one_for_all ? 0 : static_cast<std::size_t>(t)];
           Spender(ledger, log(process, t), std::to_string(process) + "-" + std::to_string(t),
-                  static_cast<std::uint64_t>(1000 + process * kThreads + t))
+                  static_cast<std::uint64_t>(1000 + process * kThreads + t), is_owner,
+                  !GetParam().by_member || process != 7)
               .run(operations / (kProcesses * kThreads));
         });
       }
@@ -389,14 +414,17 @@ class ConcurrencyTest : public ::testing::TestWithParam<Backend> {
 };
 class SlowConcurrencyTest : public ConcurrencyTest {};
 
-INSTANTIATE_TEST_SUITE_P(Sqlite, ConcurrencyTest, ::testing::Values(Backend::kSqlite));
-INSTANTIATE_TEST_SUITE_P(Postgres, ConcurrencyTest, ::testing::Values(Backend::kPostgres));
+INSTANTIATE_TEST_SUITE_P(Sqlite, ConcurrencyTest, ::testing::Values(testing::kAsOwner, testing::kAsMember));
+INSTANTIATE_TEST_SUITE_P(Postgres, ConcurrencyTest,
+                         ::testing::Values(testing::kAsOwnerOnPostgres, testing::kAsMemberOnPostgres));
 
 TEST_P(ConcurrencyTest, NeverOverspendsWithSixtyFourSpenders) { run(3'200); }
 
 // Slow tests are recognised by the beginning of their names. With the prefix Sqlite, GoogleTest would call these
 // Sqlite/Slow….
-INSTANTIATE_TEST_SUITE_P(Slow, SlowConcurrencyTest, ::testing::Values(Backend::kSqlite, Backend::kPostgres));
+INSTANTIATE_TEST_SUITE_P(Slow, SlowConcurrencyTest,
+                         ::testing::Values(testing::kAsOwner, testing::kAsMember, testing::kAsOwnerOnPostgres,
+                                           testing::kAsMemberOnPostgres));
 TEST_P(SlowConcurrencyTest, NeverOverspendsWithSixtyFourSpenders) { run(102'400); }
 
 }  // namespace

@@ -20,7 +20,6 @@
 namespace noisefloor {
 namespace {
 
-using testing::Backend;
 using testing::ChildProcess;
 using testing::content_of;
 using testing::expect_clean;
@@ -104,12 +103,20 @@ Result<void> spend_round(Ledger& ledger, const Released& released, const std::st
 
 class CrashBench {
  public:
-  explicit CrashBench(Backend backend) : place_(backend) {
+  explicit CrashBench(testing::Setting setting) : place_(setting) {
     if (!place_.is_there()) return;
     SigningKey key = SigningKey::generate();
     expect_good(key.save(place_.path("key")));
     const auto ledger = value_of(Ledger::create(place_.location(), std::move(key), faulty()));
     expect_good(create_budgets(*ledger));
+    if (!setting.by_member) return;
+    // From here on the spenders are an analyst.
+    const SigningKey analyst = SigningKey::generate();
+    std::filesystem::remove(place_.path("key"));
+    expect_good(analyst.save(place_.path("key")));
+    NewRole role{"ann", Role::kAnalyst, analyst.public_key()};
+    for (const Kind& kind : kKinds) role.budgets.emplace_back(kind.budget);
+    expect_good(ledger->add_role(role));
   }
 
   [[nodiscard]] bool is_there() const { return place_.is_there(); }
@@ -185,8 +192,9 @@ class CrashBench {
 };
 
 // Runs one child for every operation k of the workload, until the workload ends before operation k.
-void crash_everywhere(Fault fault, int rounds, std::uint64_t seeds, std::uint64_t stride) {
-  CrashBench bench(Backend::kSqlite);
+void crash_everywhere(Fault fault, int rounds, std::uint64_t seeds, std::uint64_t stride,
+                      testing::Setting setting = testing::kAsOwner) {
+  CrashBench bench(setting);
   bench.keep();
   std::uint64_t crashes = 0;
   bool over = false;
@@ -211,6 +219,12 @@ void crash_everywhere(Fault fault, int rounds, std::uint64_t seeds, std::uint64_
 
 TEST(CrashTest, LosesNoSpendWhenKilledAtAnyWrite) { crash_everywhere(Fault::kKill, 12, 1, 1); }
 TEST(CrashTest, LosesNoSpendWhenPowerFailsAtAnyWrite) { crash_everywhere(Fault::kPowerLoss, 12, 1, 1); }
+TEST(CrashTest, LosesNoSpendOfAnAnalystWhoIsKilledAtAnyWrite) {
+  crash_everywhere(Fault::kKill, 12, 1, 1, testing::kAsMember);
+}
+TEST(CrashTest, LosesNoSpendOfAnAnalystWhosePowerFailsAtAnyWrite) {
+  crash_everywhere(Fault::kPowerLoss, 12, 1, 1, testing::kAsMember);
+}
 // These runs are long enough for checkpoints during writes.
 TEST(SlowCrashTest, LosesNoSpendWhenKilledAtAnyWrite) {
   crash_everywhere(Fault::kKill, 30, 2, 1);
@@ -270,8 +284,8 @@ TEST(CrashTest, SurvivesAPowerLossAtAnyWriteOfItsCreation) { crash_in_creation(F
 TEST(SlowCrashTest, SurvivesAPowerLossAtAnyWriteOfItsCreation) { crash_in_creation(Fault::kPowerLoss, 20); }
 
 // Several spenders are killed after some time, while the ledger keeps growing.
-void kill_at_random(Backend backend, int kills, int spenders) {
-  CrashBench bench(backend);
+void kill_at_random(testing::Setting setting, int kills, int spenders) {
+  CrashBench bench(setting);
   if (!bench.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
   ReplayRandom random = ReplayRandom::create(20).value();
   int killed = 0;
@@ -292,14 +306,26 @@ void kill_at_random(Backend backend, int kills, int spenders) {
   }
 }
 
-TEST(CrashTest, LosesNoSpendWhenKilledAtRandom) { kill_at_random(Backend::kSqlite, 100, 4); }
-TEST(CrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) { kill_at_random(Backend::kPostgres, 60, 4); }
-TEST(SlowCrashTest, LosesNoSpendWhenKilledAtRandom) { kill_at_random(Backend::kSqlite, 1'000, 4); }
-TEST(SlowCrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) { kill_at_random(Backend::kPostgres, 1'000, 4); }
+TEST(CrashTest, LosesNoSpendWhenKilledAtRandom) { kill_at_random(testing::kAsOwner, 100, 4); }
+TEST(CrashTest, LosesNoSpendOfAnalystsWhoAreKilledAtRandom) { kill_at_random(testing::kAsMember, 60, 4); }
+TEST(CrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) {
+  kill_at_random(testing::kAsOwnerOnPostgres, 60, 4);
+}
+TEST(CrashTest, LosesNoSpendWhenPostgresAnalystsAreKilledAtRandom) {
+  kill_at_random(testing::kAsMemberOnPostgres, 60, 4);
+}
+TEST(SlowCrashTest, LosesNoSpendWhenKilledAtRandom) {
+  kill_at_random(testing::kAsOwner, 1'000, 4);
+  kill_at_random(testing::kAsMember, 1'000, 4);
+}
+TEST(SlowCrashTest, LosesNoSpendWhenPostgresClientsAreKilledAtRandom) {
+  kill_at_random(testing::kAsOwnerOnPostgres, 1'000, 4);
+  kill_at_random(testing::kAsMemberOnPostgres, 1'000, 4);
+}
 
 // Power is lost again and again: recovery itself may be interrupted.
-void lose_power_at_random(int times) {
-  CrashBench bench(Backend::kSqlite);
+void lose_power_at_random(int times, testing::Setting setting = testing::kAsOwner) {
+  CrashBench bench(setting);
   ReplayRandom random = ReplayRandom::create(21).value();
   for (int i = 0; i < times && !::testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
@@ -318,6 +344,7 @@ void lose_power_at_random(int times) {
 }
 
 TEST(CrashTest, LosesNoSpendWhenPowerFailsAtRandom) { lose_power_at_random(50); }
+TEST(CrashTest, LosesNoSpendOfAnAnalystWhenPowerFailsAtRandom) { lose_power_at_random(30, testing::kAsMember); }
 TEST(SlowCrashTest, LosesNoSpendWhenPowerFailsAtRandom) { lose_power_at_random(1'000); }
 
 // The database server stops without warning, and starts again.
@@ -330,7 +357,7 @@ TEST(SlowCrashTest, LosesNoSpendWhenThePostgresServerCrashes) {
   ASSERT_EQ(server("start"), 0);
   ASSERT_EQ(::setenv("NOISEFLOOR_TEST_POSTGRES", folder.path("url").c_str(), 1), 0);
   {
-    CrashBench bench(Backend::kPostgres);
+    CrashBench bench(testing::kAsOwnerOnPostgres);
     ReplayRandom random = ReplayRandom::create(22).value();
     for (int i = 0; i < 20 && !HasFailure(); ++i) {
       SCOPED_TRACE(i);

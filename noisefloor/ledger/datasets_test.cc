@@ -19,7 +19,6 @@
 namespace noisefloor {
 namespace {
 
-using testing::Backend;
 using testing::expect_clean;
 using testing::expect_error;
 using testing::expect_good;
@@ -54,8 +53,10 @@ RowSketch sketch(const Ledger& ledger, const Rows& rows) {
 
 class LedgerWithDatasets {
  protected:
-  explicit LedgerWithDatasets(Backend backend) : place_(backend) {
-    if (place_.is_there()) ledger_ = value_of(Ledger::create(path(), SigningKey::from_seed(kSeed), {}));
+  explicit LedgerWithDatasets(testing::Setting setting) : place_(setting) {
+    if (place_.is_there()) {
+      ledger_ = testing::new_ledger(path(), SigningKey::from_seed(kSeed), {}, setting.by_member);
+    }
   }
 
   [[nodiscard]] const std::string& path() const { return place_.location(); }
@@ -77,7 +78,7 @@ class LedgerWithDatasets {
   [[nodiscard]] std::uint64_t entries() {
     std::uint64_t count = 0;
     expect_good(ledger_->read([&](const LedgerState& state) -> Result<void> {
-      count = state.next_sequence();
+      count = state.next_sequence() - (state.members().size() - 1);  // without the entry of a role
       return success();
     }));
     return count;
@@ -87,20 +88,21 @@ class LedgerWithDatasets {
   std::unique_ptr<Ledger> ledger_;
 };
 
-class DatasetsTest : public ::testing::TestWithParam<Backend>, protected LedgerWithDatasets {
+class DatasetsTest : public ::testing::TestWithParam<testing::Setting>, protected LedgerWithDatasets {
  protected:
   DatasetsTest() : LedgerWithDatasets(GetParam()) {}
   void SetUp() override {
     if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
   }
 };
-INSTANTIATE_TEST_SUITE_P(Sqlite, DatasetsTest, ::testing::Values(Backend::kSqlite));
-INSTANTIATE_TEST_SUITE_P(Postgres, DatasetsTest, ::testing::Values(Backend::kPostgres));
+INSTANTIATE_TEST_SUITE_P(Sqlite, DatasetsTest, ::testing::Values(testing::kAsOwner, testing::kAsMember));
+INSTANTIATE_TEST_SUITE_P(Postgres, DatasetsTest,
+                         ::testing::Values(testing::kAsOwnerOnPostgres, testing::kAsMemberOnPostgres));
 
 // Attacks on the file.
 class DatasetFilesTest : public ::testing::Test, protected LedgerWithDatasets {
  protected:
-  DatasetFilesTest() : LedgerWithDatasets(Backend::kSqlite) {}
+  DatasetFilesTest() : LedgerWithDatasets(testing::kAsOwner) {}
 };
 
 DatasetGrant expect_granted(const Result<DatasetOutcome>& outcome) {

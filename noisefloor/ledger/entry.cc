@@ -8,6 +8,7 @@
 #include "noisefloor/base/hex.h"
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/canonical_json.h"
+#include "noisefloor/ledger/entry_roles.h"
 
 namespace noisefloor {
 namespace {
@@ -128,6 +129,7 @@ void write(Writer& out, const ReserveEntry& e) {
     out.list(R"(,"techniques":)", e.note.techniques, [&](const std::string& one) { out.text("", one); });
   }
   if (!e.note.configuration.empty()) out.raw(R"(,"configuration":)", e.note.configuration);
+  if (e.use) out.text(R"(,"use":)", name_of(*e.use));
 }
 
 void write(Writer& out, const CommitEntry& e) {
@@ -184,6 +186,9 @@ void write(Writer& out, const ExposedEntry& e) {
   out.whole(R"(,"entry":"exposed","exposure":)", e.exposure);
   out.bytes(R"(,"release":)", e.release);
 }
+void write(Writer& out, const RoleEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
+
+void write(Writer& out, const RevokeEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
@@ -330,6 +335,7 @@ std::optional<EntryBody> read_reserve(CanonicalReader& in) {
     if (e.note.techniques.empty()) in.fail();
   }
   if (in.maybe(R"(,"configuration":)")) e.note.configuration = in.object();
+  if (in.maybe(R"(,"use":)")) e.use = checked(in, parse_use_kind(in.string()));
   return e;
 }
 
@@ -446,6 +452,7 @@ std::string to_json(const Entry& entry) {
   writer.whole(R"({"sequence":)", entry.sequence);
   writer.whole(R"(,"time":)", entry.time);
   std::visit([&](const auto& body) { write(writer, body); }, entry.body);
+  if (!entry.by.empty()) writer.text(R"(,"by":)", entry.by);
   out += '}';
   return out;
 }
@@ -486,12 +493,18 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_exposure(in);
   } else if (kind_is("exposed")) {
     body = read_exposed(in);
+  } else if (kind_is("role")) {
+    body = internal::read_role(in);
+  } else if (kind_is("revoke")) {
+    body = internal::read_revoke(in);
   }
+  std::string by = optional_text(in, R"(,"by":)");
+  if (by == kFirstOwner) in.fail();  // one entry has one text, and this name is left out
   in.literal("}");
   if (!body || !in.done()) {
     return verification_failed("an entry does not have the form that this version writes");
   }
-  return Entry{sequence, time, *std::move(body)};
+  return Entry{sequence, time, *std::move(body), std::move(by)};
 }
 
 Digest chain_hash(const Digest& previous, std::string_view entry_text) {

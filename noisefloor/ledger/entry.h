@@ -16,6 +16,7 @@
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
 #include "noisefloor/crypto/signing.h"
+#include "noisefloor/ledger/roles.h"
 #include "noisefloor/ledger/terms.h"
 
 namespace noisefloor {
@@ -54,6 +55,7 @@ struct ReserveEntry {
   Digest abort_lock;  // the digest of the token that an abort needs
   Note note;
   std::vector<std::string> blocks = {};  // that it touches, of a budget by blocks: a canonical list (blocks.h)
+  std::optional<UseKind> use = {};       // what it is for; ledgers without roles do not say
 };
 
 struct CommitEntry {
@@ -135,13 +137,35 @@ struct ExposedEntry {
   Digest release;  // as in the certificate of that model
 };
 
-using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry,
-                               DatasetEntry, ContentEntry, RetireEntry, ClockEntry, ExposureEntry, ExposedEntry>;
+// Somebody may use the ledger from here on, by decision of an owner.
+struct RoleEntry {
+  std::string name;
+  Role role;
+  PublicKey key;
+  // For analysts:
+  std::vector<std::string> budgets = {};  // and their parts
+  std::vector<UseKind> uses = {};         // allowed kinds, in the order of the enumeration; empty: all
+  std::optional<Quota> quota = {};        // of each budget
+  std::optional<TimeMs> until = {};       // nothing from this time on
+  // For owners and analysts.
+  std::optional<SealedRowKeys> row_keys = {};
+};
+
+// From here on a member writes nothing more. Nobody else ever gets the name or the key.
+struct RevokeEntry {
+  std::string name;
+  std::string reason;
+};
+
+using EntryBody =
+    std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry, DatasetEntry,
+                 ContentEntry, RetireEntry, ClockEntry, ExposureEntry, ExposedEntry, RoleEntry, RevokeEntry>;
 
 struct Entry {
   std::uint64_t sequence;  // 0, 1, 2, …
   TimeMs time;
   EntryBody body;
+  std::string by = {};  // the member who wrote it; empty: the first owner, whose key is in the genesis entry
 };
 
 inline constexpr std::size_t kMaxTechniques = 32;

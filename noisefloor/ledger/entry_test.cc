@@ -63,6 +63,9 @@ std::vector<Entry> one_of_each() {
       {15, 15, ExposureEntry{"d", ExposureKind::kUtilityGraph, digest(7), "run", ""}},
       {16, 16, ExposureEntry{"d", ExposureKind::kEvaluation, digest(7), "run", ""}},
       {17, 17, ExposedEntry{12, digest(8)}},
+      {18, 18, RoleEntry{"ann", Role::kAnalyst, digest(7), {"trial", "b\\"}, {UseKind::kTraining}, {}, 5, {}},
+       "second"},
+      {19, 19, RevokeEntry{"ann", "left"}, "ann"},
   };
 }
 

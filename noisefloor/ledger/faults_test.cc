@@ -67,9 +67,16 @@ Result<Content> content_of_ledger(const std::string& path) {
 
 class FaultsTest : public ::testing::Test {
  protected:
-  FaultsTest() {
+  explicit FaultsTest(bool by_analyst = false) {
     expect_good(SigningKey::generate().save(place_.path("key")));
-    {
+    if (by_analyst) {
+      const auto owner = value_of(Ledger::create(path(), SigningKey::generate(), faulty()));
+      expect_good(owner->create_budget(terms("trial", 1000, 0, Rule::kBasic)));
+      NewRole role{"ann", Role::kAnalyst, key().public_key(), {"trial"}};
+      role.quota = Quota{Epsilon::of(500), Delta::of(0), kShortestPeriod};
+      expect_good(owner->add_role(role));
+      for (int i = 0; i < 4; ++i) expect_good(spend(*value_of(open()), "first" + std::to_string(i)));
+    } else {
       const auto ledger = value_of(Ledger::create(path(), key(), faulty()));
       expect_good(ledger->create_budget(terms("trial", 1000, 0, Rule::kBasic)));
       for (int i = 0; i < 4; ++i) expect_good(spend(*ledger, "first" + std::to_string(i)));
@@ -189,6 +196,38 @@ class FaultsTest : public ::testing::Test {
   std::string ledger_;
   std::string fence_;
 };
+
+// The same with an analyst who has a quota.
+class FaultsByAnalystTest : public FaultsTest {
+ protected:
+  FaultsByAnalystTest() : FaultsTest(true) {}
+};
+
+TEST_F(FaultsByAnalystTest, SurvivesADiskThatIsFullFromAnyWriteOn) {
+  fail_everywhere(Fault::kFull, true, "is full", 100);
+}
+TEST_F(FaultsByAnalystTest, SurvivesErrorsOfAllWritesFromAnyOn) {
+  fail_everywhere(Fault::kIoError, true, "could not be read or written", 100);
+}
+TEST_F(FaultsByAnalystTest, SurvivesAnErrorOfAnyOneWrite) {
+  fail_everywhere(Fault::kIoError, false, "could not be read or written", 30);
+}
+TEST_F(FaultsByAnalystTest, FindsALogThatWasDeleted) {
+  leave_a_log(3);
+  for (const char* beside : {"-wal", "-shm"}) std::filesystem::remove(path() + beside);
+  EXPECT_FALSE(verified().findings.empty());
+  expect_error(value_of(open())->reserve(request("trial", "more", pure(0.125))), ErrorCode::kVerificationFailed,
+               "rolled back");
+}
+TEST_F(FaultsByAnalystTest, RecognisesACopy) {
+  const std::string copy = place_.path("copy.ledger");
+  std::filesystem::copy_file(path(), copy);
+  std::filesystem::copy_file(fence_path(), copy + ".fence");
+  const auto ledger = value_of(Ledger::open(copy, key(), {}));
+  expect_error(ledger->reserve(request("trial", "x", pure(0.125))), ErrorCode::kVerificationFailed, "is a copy");
+  expect_error(ledger->adopt("mine"), ErrorCode::kInvalidArgument, "nothing else");
+  expect_clean(copy);
+}
 
 TEST_F(FaultsTest, SurvivesADiskThatIsFullFromAnyWriteOn) { fail_everywhere(Fault::kFull, true, "is full", 100); }
 TEST_F(FaultsTest, SurvivesErrorsOfAllWritesFromAnyOn) {

@@ -37,6 +37,12 @@ TimeMs system_time() {
       .count();
 }
 
+// Who signed the last head, if it was not the first owner.
+std::optional<PublicKey> other_signer(const LedgerState& state) {
+  const PublicKey& key = state.last_author().key;
+  return key == state.genesis().key ? std::nullopt : std::optional(key);
+}
+
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
 
 }  // namespace
@@ -70,6 +76,13 @@ void Reservation::begin() {
 }
 
 // --- Transactions ----------------------------------------------------------------------------------------------------
+
+// The last entry of several in a row by one author.
+struct Ledger::RunEnd {
+  std::string author;
+  PublicKey key;
+  Head head;  // without the signature
+};
 
 struct Ledger::Pending {
   Work work;
@@ -161,15 +174,18 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose pu
     }
   }
   if (before) {
-    if (state_.genesis().key != key_->public_key()) {
-      return invalid_argument(fmt::format(
-          "this is not the key of the ledger {}: use the key that the ledger was made with", shown(store_->place())));
-    }
+    NF_TRY_VOID(self());
     if (!adopting) NF_TRY_VOID(check_fence(*transaction, *before));
     NF_TRY_VOID(check_witness(*transaction, *before));
   }
   NF_TRY(const TimeMs time, time_for(purpose));
-  Batch changes(*this, *transaction, time);
+  std::string by;
+  if (before) {
+    NF_TRY(const LedgerState::Member* const member, self());
+    NF_TRY_VOID(state_.check_in_force(*member, time));
+    by = author();
+  }
+  Batch changes(*this, *transaction, time, by);
   for (Pending* one : batch) one->outcome = one->work(changes);
   if (changes.is_empty()) return success();
   NF_TRY(const Head head, changes.commit());
@@ -184,9 +200,31 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose pu
     }
   }
   if (!options_.witness.empty()) {
-    NF_TRY_VOID(write_witness(options_.witness, Witness{state_.genesis().key, head, time}));
+    NF_TRY_VOID(write_witness(options_.witness, Witness{state_.genesis().key, head, time, other_signer(state_)}));
   }
   return success();
+}
+
+Result<void> Ledger::check_signatures(const std::vector<RunEnd>& ends, LedgerTransaction& transaction) {
+  if (ends.empty()) return success();
+  std::size_t next = 0;
+  const auto take = [&](std::uint64_t sequence, const Signature& signature) -> Result<void> {
+    if (next >= ends.size() || sequence != ends[next].head.sequence) return success();
+    Head head = ends[next].head;
+    head.signature = signature;
+    if (!is_signed_by(head, ends[next].key)) {
+      return verification_failed(
+          fmt::format("entry {} is not signed by {}, who is named as its author: somebody else "
+                      "wrote it, or altered it",
+                      sequence, shown(ends[next].author)));
+    }
+    ++next;
+    return success();
+  };
+  NF_TRY_VOID(transaction.signatures(ends.front().head.sequence, ends.back().head.sequence, take));
+  if (next == ends.size()) return success();
+  return verification_failed(fmt::format("the signature of {} for entry {} is gone: restore the ledger from a copy",
+                                         shown(ends[next].author), ends[next].head.sequence));
 }
 
 void Ledger::forget() {
@@ -214,32 +252,42 @@ Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransacti
                                            head->sequence, state_.next_sequence() - 1));
   }
   const auto missing = [&] { return verification_failed(fmt::format("entry {} is missing", state_.next_sequence())); };
-  NF_TRY_VOID(
-      transaction.entries(state_.next_sequence(), head->sequence, [&](const StoredEntry& stored) -> Result<void> {
-        if (stored.sequence != state_.next_sequence()) return missing();
-        if (chain_hash(hash_, stored.text) != stored.hash) {
-          return verification_failed(
-              fmt::format("entry {} was altered: its text and its hash do not belong together", stored.sequence));
-        }
-        const Result<Entry> entry = parse_entry(stored.text);
-        if (!entry.has_value()) {
-          return verification_failed(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
-        }
-        if (const Result<void> applied = state_.apply(entry.value()); !applied.has_value()) {
-          return verification_failed(
-              fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
-        }
-        hash_ = stored.hash;
-        return success();
-      }));
+  std::vector<RunEnd> ends;
+  const std::uint64_t first = state_.next_sequence();
+  const auto take = [&](const StoredEntry& stored) -> Result<void> {
+    if (stored.sequence != state_.next_sequence()) return missing();
+    if (chain_hash(hash_, stored.text) != stored.hash) {
+      return verification_failed(
+          fmt::format("entry {} was altered: its text and its hash do not belong together", stored.sequence));
+    }
+    const Result<Entry> entry = parse_entry(stored.text);
+    if (!entry.has_value()) {
+      return verification_failed(fmt::format("entry {}: {}", stored.sequence, entry.error().message));
+    }
+    std::optional<RunEnd> end;
+    if (stored.sequence > first && state_.find_member(entry.value().by) != &state_.last_author()) {
+      const LedgerState::Member& author = state_.last_author();
+      end = RunEnd{
+          author.name, author.key, {state_.genesis().ledger, state_.epoch(), stored.sequence - 1, hash_, Signature{}}};
+    }
+    NF_TRY_VOID(check_charge(entry.value()));
+    if (const Result<void> applied = state_.apply(entry.value()); !applied.has_value()) {
+      return verification_failed(fmt::format("entry {} breaks a rule: {}", stored.sequence, applied.error().message));
+    }
+    if (end) ends.push_back(*std::move(end));
+    hash_ = stored.hash;
+    return success();
+  };
+  NF_TRY_VOID(transaction.entries(first, head->sequence, take));
   if (state_.next_sequence() != head->sequence + 1) return missing();
   const bool same = hash_ == head->hash && head->ledger == state_.genesis().ledger && head->epoch == state_.epoch();
   if (!same) return verification_failed("the head of the ledger does not match its last entry");
-  if (!is_signed_by(*head, state_.genesis().key)) {
-    return verification_failed(
-        "the head of the ledger is not signed by its key: entries were altered, added or removed");
+  if (!is_signed_by(*head, state_.last_author().key)) {
+    return verification_failed(fmt::format(
+        "the head of the ledger is not signed by {}: entries were altered, added or removed",
+        state_.has_roles() ? "the author of the last entry, " + shown(state_.last_author().name) : "its key"));
   }
-  return success();
+  return check_signatures(ends, transaction);
 }
 
 Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& head) {
@@ -282,6 +330,12 @@ Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& h
         "the witness {} has seen entry {}, which this ledger does not have: it was rolled back, or another copy was "
         "written to. Nothing was written",
         shown(options_.witness), witness.head.sequence));
+  }
+  if (witness.signer && state_.find_member(*witness.signer) == nullptr) {
+    return verification_failed(
+        fmt::format("the witness {} is signed by nobody of this ledger: name the one that was "
+                    "written for it",
+                    shown(options_.witness)));
   }
   return success();
 }
@@ -343,17 +397,17 @@ Result<std::unique_ptr<Ledger>> Ledger::create(const std::string& location, Sign
     return success();
   };
   NF_TRY_VOID(ledger->write(begin));
+  ledger->find_row_keys();
   return ledger;
 }
 
 Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& location, SigningKey key, LedgerOptions options) {
-  const PublicKey owner = key.public_key();
   NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), false));
   NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
-    if (state.genesis().key == owner) return success();
-    return invalid_argument(fmt::format(
-        "this is not the key of the ledger {}: use the key that the ledger was made with", shown(location)));
+    NF_TRY(const LedgerState::Member* const member, ledger->self());
+    return state.check_in_force(*member, std::max(ledger->options_.clock(), state.last_time()));
   }));
+  ledger->find_row_keys();
   return ledger;
 }
 
@@ -398,7 +452,7 @@ Result<LedgerState> Ledger::rehearse(BudgetTerms terms) {
   std::optional<LedgerState> after;
   NF_TRY_VOID(read([&](const LedgerState& state) -> Result<void> {
     after = state;
-    return after->apply_new({state.next_sequence(), std::max(time, state.last_time()), entry});
+    return after->apply_new({state.next_sequence(), std::max(time, state.last_time()), entry, author()});
   }));
   return *std::move(after);
 }
@@ -441,6 +495,7 @@ Result<Reservation> Ledger::reserve_in(Batch& batch, Prepared& prepared) {
   const ReserveRequest& request = prepared.request;
   const auto known = batch.state().find_key(request.budget, request.key);
   if (!known) {
+    if (!batch.state().has_roles()) prepared.entry.use.reset();
     NF_TRY(const std::uint64_t sequence, batch.append(std::move(prepared.entry)));
     return Reservation(sequence, prepared.token);
   }
@@ -467,12 +522,14 @@ Result<internal::Rehearsal> Ledger::rehearse_all(std::span<const ReserveRequest>
                                                  Repeats repeats) {
   std::optional<LedgerState> state;
   TimeMs time = 0;
+  std::string by;
   NF_TRY_VOID(read([&](const LedgerState& found) -> Result<void> {
     state = found;
+    by = author();
     NF_TRY(time, now());
     return success();
   }));
-  return internal::rehearse(*std::move(state), time, uses, if_new, repeats);
+  return internal::rehearse(*std::move(state), time, uses, if_new, repeats, by);
 }
 
 Result<Outlook> Ledger::outlook(std::span<const ReserveRequest> uses, const BudgetTerms& if_new, Repeats repeats) {
@@ -618,11 +675,16 @@ Result<Signature> Ledger::sign(std::string_view text) const {
   return key_->sign(text);
 }
 
+Result<PublicKey> Ledger::signer() const {
+  if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to sign");
+  return key_->public_key();
+}
+
 Result<Witness> Ledger::witness() {
   std::optional<Witness> found;
   NF_TRY_VOID(look([&](LedgerTransaction& transaction) -> Result<void> {
     NF_TRY(const std::optional<Head> head, transaction.head());
-    found = Witness{state_.genesis().key, *head, state_.last_time()};
+    found = Witness{state_.genesis().key, *head, state_.last_time(), other_signer(state_)};
     return success();
   }));
   return *found;

@@ -31,11 +31,13 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
+#include "noisefloor/crypto/secret.h"
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/entry.h"
 #include "noisefloor/ledger/fence.h"
 #include "noisefloor/ledger/outlook.h"
+#include "noisefloor/ledger/roles.h"
 #include "noisefloor/ledger/row_sketch.h"
 #include "noisefloor/ledger/state.h"
 #include "noisefloor/ledger/store.h"
@@ -63,6 +65,20 @@ struct ReserveRequest {
   std::string item = {};            // item of a plan
   Note note = {};
   std::vector<std::string> blocks = {};  // that it touches, of a budget by blocks: a canonical list (blocks.h)
+  std::optional<UseKind> use =
+      {};  // ledgers with roles keep it; the answer to a repeated request does not depend on it
+};
+
+// A member to be (roles.h). Everything from `budgets` on is for analysts.
+struct NewRole {
+  std::string name;
+  Role role;
+  PublicKey key;
+  std::vector<std::string> budgets = {};  // at least one; parts of them count as given
+  std::vector<UseKind> uses = {};         // empty: all
+  std::optional<Quota> quota = {};
+  std::optional<TimeMs> until = {};
+  std::string database_role = {};  // of PostgreSQL: gets what this member needs, and writes for this member only
 };
 
 // A spend that is durable. Its holder may draw noise for it, once.
@@ -97,10 +113,15 @@ class Ledger {
   // A location is a path, or postgresql://….
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> create(const std::string& location, SigningKey key,
                                                               LedgerOptions options);
+  // The key of any owner or analyst who is in force. What is written is by that member.
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> open(const std::string& location, SigningKey key,
                                                             LedgerOptions options);
   // Opens without a key, for reading only.
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> open_to_read(const std::string& location, LedgerOptions options);
+
+  // Only owners give and take roles.
+  [[nodiscard]] Result<void> add_role(const NewRole& role);
+  [[nodiscard]] Result<void> revoke_role(const std::string& name, const std::string& reason);
 
   // Makes a budget of its own, or a part of another one (terms.parent). Computes rho, and fills in orders if there are
   // none.
@@ -163,9 +184,11 @@ class Ledger {
   // Calls `take` with all entries from `first` on, as they are stored. Their chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();
-  // Signs with the ledger's key, for releases that the ledger has paid for. kInvalidArgument if it is open for reading
-  // only.
+  // Signs with the key that the ledger was opened with, for releases that the ledger has paid for. kInvalidArgument if
+  // it is open for reading only.
   [[nodiscard]] Result<Signature> sign(std::string_view text) const;
+  // The key that sign() signs with.
+  [[nodiscard]] Result<PublicKey> signer() const;
 
  private:
   class Batch;
@@ -190,6 +213,17 @@ class Ledger {
   // Brings the state up to the head of the store. Forgets the state if the entries cannot be read or do not verify.
   [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
   [[nodiscard]] Result<void> read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction);
+  // Checks that each run of entries by one author, of those that were just read, ends with that author's signature.
+  struct RunEnd;
+  [[nodiscard]] static Result<void> check_signatures(const std::vector<RunEnd>& ends, LedgerTransaction& transaction);
+  // Checks what an analyst's reservation was charged. Programs of owners are trusted until `budget verify`.
+  [[nodiscard]] Result<void> check_charge(const Entry& entry);
+  // The member whose key the ledger was opened with. kInvalidArgument if it is nobody's.
+  [[nodiscard]] Result<const LedgerState::Member*> self() const;
+  // Entry::by of what this ledger writes, or of an owner if it is open for reading and rehearses only.
+  [[nodiscard]] std::string author() const;
+  // Gets the keys for rows from the key that the ledger was opened with.
+  void find_row_keys();
   void forget();
   [[nodiscard]] Result<void> check_fence(LedgerTransaction& transaction, const Head& head);
   [[nodiscard]] Result<void> check_witness(LedgerTransaction& transaction, const Head& head);
@@ -227,11 +261,17 @@ class Ledger {
   std::unique_ptr<FenceFile> fence_;  // only if the store is a file
   std::string path_;
   std::optional<SigningKey> key_;
+  struct RowKeys {
+    Secret32 rows;   // rows are hashed with it
+    Secret32 seals;  // sketches are sealed with keys that are derived from it
+  };
+  std::optional<RowKeys> row_keys_;  // set once, when the ledger is opened
   LedgerOptions options_;
 
   std::mutex store_mutex_;  // guards the store, the state and the fence
   LedgerState state_;
-  Digest hash_ = kNoEntry;  // hash of the last entry in state_
+  Digest hash_ = kNoEntry;                                           // hash of the last entry in state_
+  std::unordered_map<std::string, Result<Charge>> checked_charges_;  // what analysts' reservations ought to cost
 
   std::mutex queue_mutex_;
   std::deque<Pending*> queue_;

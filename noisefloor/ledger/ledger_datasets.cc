@@ -12,12 +12,11 @@
 namespace noisefloor {
 namespace {
 
-constexpr std::string_view kRowPurpose = "noisefloor ledger: rows";
-constexpr std::string_view kSealPurpose = "noisefloor ledger: sketches";
 constexpr std::string_view kSealContext = "noisefloor row sketch";
 
 Error no_key() {
-  return invalid_argument("this ledger is open for reading only: open it with its key to use datasets");
+  return invalid_argument(
+      "this ledger is open without a key that knows its rows: open it with its key to use datasets");
 }
 
 // An existing budget may become the budget of a dataset if the description states the same terms.
@@ -80,15 +79,15 @@ std::optional<DatasetConflict> conflict_with(const LedgerState& state, const Dat
 }  // namespace
 
 Result<Secret32> Ledger::row_key() const {
-  if (!key_) return no_key();
-  return key_->derive(kRowPurpose);
+  if (!row_keys_) return no_key();
+  return row_keys_->rows.clone();
 }
 
 // A random salt of 32 bytes derives the key of one message from the ledger's key.
 Result<std::string> Ledger::seal_sketch(const RowSketch& rows, const std::optional<RowSketch>& undated) {
-  if (!key_) return no_key();
+  if (!row_keys_) return no_key();
   const Digest salt = random_bytes();
-  const Secret32 key = derive<32>(key_->derive(kSealPurpose).bytes(), salt, bytes_of(kSealContext));
+  const Secret32 key = derive<32>(row_keys_->seals.bytes(), salt, bytes_of(kSealContext));
   std::string plain = to_bytes(rows);
   if (undated) plain += to_bytes(*undated);
   const std::vector<std::uint8_t> sealed = seal(key, bytes_of(kSealContext), bytes_of(plain));
@@ -98,11 +97,11 @@ Result<std::string> Ledger::seal_sketch(const RowSketch& rows, const std::option
 }
 
 Result<Ledger::KeptRows> Ledger::open_sketch(std::string_view sealed) const {
-  if (!key_) return no_key();
+  if (!row_keys_) return no_key();
   if (sealed.size() > kDigestBytes + kTagBytes) {
     const Bytes salt = bytes_of(sealed.substr(0, kDigestBytes));
     const Bytes rest = bytes_of(sealed.substr(kDigestBytes));
-    const Secret32 key = derive<32>(key_->derive(kSealPurpose).bytes(), salt, bytes_of(kSealContext));
+    const Secret32 key = derive<32>(row_keys_->seals.bytes(), salt, bytes_of(kSealContext));
     std::vector<std::uint8_t> plain(rest.size() - kTagBytes);
     if (open_sealed(key, bytes_of(kSealContext), rest, plain)) {
       const std::string_view text{reinterpret_cast<const char*>(plain.data()), plain.size()};

@@ -15,7 +15,6 @@
 namespace noisefloor {
 namespace {
 
-using testing::Backend;
 using testing::expect_error;
 using testing::expect_good;
 using testing::gaussian;
@@ -25,13 +24,13 @@ using testing::request;
 using testing::terms;
 using testing::value_of;
 
-class LedgerTest : public ::testing::TestWithParam<Backend> {
+class LedgerTest : public ::testing::TestWithParam<testing::Setting> {
  protected:
   void SetUp() override {
     if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
     SigningKey key = SigningKey::generate();
     ASSERT_TRUE(key.save(key_path()).has_value());
-    ledger_ = value_of(Ledger::create(place_.location(), std::move(key), {}));
+    ledger_ = testing::new_ledger(place_.location(), std::move(key), {}, GetParam().by_member);
   }
 
   [[nodiscard]] std::string key_path() const { return place_.path("key"); }
@@ -39,21 +38,24 @@ class LedgerTest : public ::testing::TestWithParam<Backend> {
     return Ledger::open(place_.location(), SigningKey::load(key_path()).value(), std::move(options));
   }
   [[nodiscard]] LedgerState::Budget budget(const std::string& name) { return value_of(ledger_->budget(name)); }
+  // The entries, without the one that gave the member a role.
   [[nodiscard]] std::uint64_t entries() {
     std::uint64_t count = 0;
     expect_good(ledger_->history(0, [&](const StoredEntry&) -> Result<void> {
       ++count;
       return success();
     }));
-    return count;
+    return count - roles();
   }
+  [[nodiscard]] static std::uint64_t roles() { return GetParam().by_member ? 1 : 0; }
 
   LedgerPlace place_{GetParam()};
   std::unique_ptr<Ledger> ledger_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Sqlite, LedgerTest, ::testing::Values(Backend::kSqlite));
-INSTANTIATE_TEST_SUITE_P(Postgres, LedgerTest, ::testing::Values(Backend::kPostgres));
+INSTANTIATE_TEST_SUITE_P(Sqlite, LedgerTest, ::testing::Values(testing::kAsOwner, testing::kAsMember));
+INSTANTIATE_TEST_SUITE_P(Postgres, LedgerTest,
+                         ::testing::Values(testing::kAsOwnerOnPostgres, testing::kAsMemberOnPostgres));
 
 TEST_P(LedgerTest, SpendsUpToTheTotalAndNotBeyond) {
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
@@ -512,13 +514,13 @@ TEST_P(LedgerTest, ChecksAndUpdatesAWitness) {
   options.witness = file;
   ledger_ = value_of(open(options));
   expect_good(ledger_->create_budget(terms("trial", 1, 0, Rule::kBasic)));
-  EXPECT_EQ(read_witness(file).value().head.sequence, 1U);
+  EXPECT_EQ(read_witness(file).value().head.sequence, 1 + roles());
   // This witness has seen more entries than the ledger has.
   Witness later = read_witness(file).value();
   later.head = sign_head(SigningKey::load(key_path()).value(), later.head.ledger, 0, 99, later.head.hash);
   ASSERT_TRUE(write_witness(file, later).has_value());
   expect_error(ledger_->reserve(request("trial", "a", pure(0.1))), ErrorCode::kVerificationFailed, "does not have");
-  later.head.sequence = 1;
+  later.head.sequence = 1 + roles();
   ASSERT_TRUE(write_witness(file, later).has_value());
   expect_error(ledger_->reserve(request("trial", "a", pure(0.1))), ErrorCode::kVerificationFailed, "signature");
   EXPECT_EQ(entries(), 2U);

@@ -37,6 +37,55 @@ constexpr const char* kPostgresSketchSchema = R"(
 CREATE TABLE noisefloor_ledger.sketches (entry bigint PRIMARY KEY, sketch bytea NOT NULL);
 )";
 
+// Created within the first transaction that needs it.
+//
+// The triggers are a second line: readers find every entry that breaks a rule or was not signed by its author. They
+// keep a member who has raw SQL from writing for others, and everyone from mistakes. `members` says which role of the
+// database writes for which member; only the owner of the tables writes there, and other owners of the ledger.
+constexpr const char* kPostgresRoleSchema = R"(
+CREATE TABLE noisefloor_ledger.signatures (sequence bigint PRIMARY KEY, signature bytea NOT NULL);
+CREATE TABLE noisefloor_ledger.members (database_role text PRIMARY KEY, member text NOT NULL);
+CREATE TRIGGER signatures_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON noisefloor_ledger.signatures
+  FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
+CREATE FUNCTION noisefloor_ledger.is_owner() RETURNS boolean LANGUAGE sql STABLE SET search_path = pg_catalog AS
+  $$ SELECT pg_has_role(session_user, relowner, 'USAGE') FROM pg_class
+     WHERE oid = 'noisefloor_ledger.entries'::regclass $$;
+CREATE FUNCTION noisefloor_ledger.check_entry() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+  DECLARE
+    name text;
+    ending text;
+    written bigint;
+  BEGIN
+    SELECT member INTO name FROM noisefloor_ledger.members WHERE database_role = session_user;
+    IF NOT FOUND THEN
+      IF noisefloor_ledger.is_owner() THEN RETURN NEW; END IF;
+      RAISE EXCEPTION 'the database role % is no member of this ledger: an owner adds it with role add', session_user;
+    END IF;
+    ending := ',"by":' || to_json(name)::text || '}';
+    IF right(NEW.text, length(ending)) <> ending THEN
+      RAISE EXCEPTION 'the database role % writes for the member % only', session_user, name;
+    END IF;
+    written := (regexp_match(NEW.text, '^\{"sequence":[0-9]+,"time":(-?[0-9]{1,18}),'))[1]::bigint;
+    IF written IS NULL OR abs(written - extract(epoch FROM clock_timestamp()) * 1000) > 300000 THEN
+      RAISE EXCEPTION 'the time of the entry is not that of the server: set the clock of this machine right';
+    END IF;
+    RETURN NEW;
+  END $$;
+CREATE TRIGGER entries_are_by_their_author BEFORE INSERT ON noisefloor_ledger.entries
+  FOR EACH ROW EXECUTE FUNCTION noisefloor_ledger.check_entry();
+CREATE FUNCTION noisefloor_ledger.check_head() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog AS $$
+  BEGIN
+    IF NEW.ledger <> OLD.ledger OR NEW.sequence <= OLD.sequence OR NEW.epoch < OLD.epoch THEN
+      RAISE EXCEPTION 'the head moves forward only';
+    END IF;
+    RETURN NEW;
+  END $$;
+CREATE TRIGGER head_moves_forward BEFORE UPDATE ON noisefloor_ledger.head
+  FOR EACH ROW EXECUTE FUNCTION noisefloor_ledger.check_head();
+CREATE TRIGGER head_does_not_go BEFORE DELETE OR TRUNCATE ON noisefloor_ledger.head
+  FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
+)";
+
 constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
 constexpr std::size_t kRowsAtOnce = 1'000;  // entries per statement, which takes at most 65,535 parameters
 
@@ -132,6 +181,11 @@ class PostgresStore final : public LedgerStore {
     NF_TRY(const Answer rows, query("SELECT version FROM noisefloor_ledger.format", Parameters()));
     return PQntuples(rows.get()) == 1 ? whole(rows, 0, 0) : 0;
   }
+  [[nodiscard]] std::string quoted(const std::string& identifier) const {
+    const std::unique_ptr<char, decltype(&PQfreemem)> text(
+        PQescapeIdentifier(connection_.get(), identifier.data(), identifier.size()), PQfreemem);
+    return text == nullptr ? std::string() : std::string(text.get());
+  }
   [[nodiscard]] Error damaged(std::string_view what) const {
     return verification_failed(fmt::format("the ledger {} is damaged: {}", shown(place()), what));
   }
@@ -181,9 +235,11 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<std::optional<Head>> head() override {
-    NF_TRY(const Answer rows,
-           store_.query("SELECT ledger, epoch, sequence, hash, signature FROM noisefloor_ledger.head", Parameters()));
+    NF_TRY(const Answer rows, store_.query("SELECT ledger, epoch, sequence, hash, signature, (SELECT max(version) FROM "
+                                           "noisefloor_ledger.format) FROM noisefloor_ledger.head",
+                                           Parameters()));
     if (PQntuples(rows.get()) == 0) return std::optional<Head>();
+    version_ = whole(rows, 0, 5);
     Head head{};
     head.epoch = whole(rows, 0, 1);
     head.sequence = whole(rows, 0, 2);
@@ -261,10 +317,17 @@ class PostgresTransaction final : public LedgerTransaction {
   }
 
   [[nodiscard]] Result<void> raise_version(std::uint64_t version) override {
-    NF_TRY(const std::uint64_t has, store_.version());
+    NF_TRY(const std::uint64_t has, this->version());
     if (has >= version) return success();
-    if (has < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
-    return store_.execute(fmt::format("UPDATE noisefloor_ledger.format SET version = {}", version));
+    if (has < kStoreVersionWithSketches && version >= kStoreVersionWithSketches) {
+      NF_TRY_VOID(store_.execute(kPostgresSketchSchema));
+    }
+    if (has < kStoreVersionWithRoles && version >= kStoreVersionWithRoles) {
+      NF_TRY_VOID(store_.execute(kPostgresRoleSchema));
+    }
+    NF_TRY_VOID(store_.execute(fmt::format("UPDATE noisefloor_ledger.format SET version = {}", version)));
+    version_ = version;
+    return success();
   }
 
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
@@ -272,14 +335,106 @@ class PostgresTransaction final : public LedgerTransaction {
     return success();
   }
 
+  // The signature is kept by the same statement, because every statement is a round trip.
   [[nodiscard]] Result<void> set_head(const Head& head) override {
-    return run(
+    NF_TRY(const std::uint64_t has, version());
+    const std::string keep = has < kStoreVersionWithRoles
+                                 ? ""
+                                 : "WITH kept AS (INSERT INTO noisefloor_ledger.signatures (sequence, signature) "
+                                   "VALUES ($3, $5)) ";
+    const std::string sql =
+        keep +
         "INSERT INTO noisefloor_ledger.head (one, ledger, epoch, sequence, hash, signature) VALUES (1, $1, $2, $3, $4, "
         "$5) "
         "ON CONFLICT (one) DO UPDATE SET ledger = excluded.ledger, epoch = excluded.epoch, sequence = "
         "excluded.sequence, "
-        "hash = excluded.hash, signature = excluded.signature",
-        Parameters().add(head.ledger).add(head.epoch).add(head.sequence).add(head.hash).add(head.signature));
+        "hash = excluded.hash, signature = excluded.signature";
+    return run(sql.c_str(),
+               Parameters().add(head.ledger).add(head.epoch).add(head.sequence).add(head.hash).add(head.signature));
+  }
+
+  [[nodiscard]] Result<void> signatures(std::uint64_t first, std::uint64_t last, const TakeSignature& take) override {
+    NF_TRY(const std::uint64_t has, version());
+    if (has < kStoreVersionWithRoles) return success();
+    last = std::min<std::uint64_t>(last, INT64_MAX - 1);
+    // Pages by key: signatures have gaps.
+    while (first <= last) {
+      NF_TRY(const Answer rows,
+             store_.query("SELECT sequence, signature FROM noisefloor_ledger.signatures WHERE sequence BETWEEN $1 AND "
+                          "$2 ORDER BY sequence LIMIT 10000",
+                          Parameters().add(first).add(last)));
+      const int count = PQntuples(rows.get());
+      for (int i = 0; i < count; ++i) {
+        Signature signature{};
+        const std::uint64_t sequence = whole(rows, i, 0);
+        if (!read(rows, i, 1, signature)) {
+          return store_.damaged(fmt::format("the signature of entry {} has the wrong size", sequence));
+        }
+        NF_TRY_VOID(take(sequence, signature));
+        first = sequence + 1;
+      }
+      if (count < 10'000) break;
+    }
+    return success();
+  }
+
+  [[nodiscard]] Result<void> allow(const std::string& database_role, const std::string& member, Role role) override {
+    NF_TRY(const Answer rows,
+           store_.query("SELECT r.rolsuper OR pg_has_role(r.rolname, c.relowner, 'MEMBER') FROM pg_roles r, pg_class c "
+                        "WHERE r.rolname = $1::text AND c.oid = 'noisefloor_ledger.entries'::regclass",
+                        Parameters().add(database_role)));
+    if (PQntuples(rows.get()) == 0) {
+      return invalid_argument(
+          fmt::format("the database has no role {}: make it with CREATE ROLE", shown(database_role)));
+    }
+    if (bytes(rows, 0, 0) != std::string_view("\0", 1)) {
+      return invalid_argument(
+          fmt::format("the database role {} is a superuser or owns the tables of the ledger, and "
+                      "gets past any rule: name another one",
+                      shown(database_role)));
+    }
+    NF_TRY(const Answer tied, store_.query("SELECT member FROM noisefloor_ledger.members WHERE database_role = $1",
+                                           Parameters().add(database_role)));
+    if (PQntuples(tied.get()) > 0) {
+      return invalid_argument(
+          fmt::format("the database role {} writes for the member {} already: every member needs one "
+                      "of its own",
+                      shown(database_role), shown(bytes(tied, 0, 0))));
+    }
+    const std::string to =
+        " TO " + store_.quoted(database_role) + (role == Role::kOwner ? " WITH GRANT OPTION; " : "; ");
+    std::string sql =
+        "GRANT USAGE ON SCHEMA noisefloor_ledger" + to + "GRANT SELECT ON ALL TABLES IN SCHEMA noisefloor_ledger" + to;
+    if (role != Role::kAuditor) {
+      sql +=
+          "GRANT INSERT ON noisefloor_ledger.entries, noisefloor_ledger.signatures, noisefloor_ledger.answers, "
+          "noisefloor_ledger.sketches, noisefloor_ledger.head" +
+          to + "GRANT UPDATE ON noisefloor_ledger.head" + to;
+    }
+    if (role == Role::kOwner) {
+      sql += "GRANT INSERT, UPDATE, DELETE ON noisefloor_ledger.members" + to +
+             "GRANT UPDATE ON noisefloor_ledger.format" + to;
+    }
+    NF_TRY_VOID(store_.execute(sql));
+    return run("INSERT INTO noisefloor_ledger.members (database_role, member) VALUES ($1, $2)",
+               Parameters().add(database_role).add(member));
+  }
+
+  [[nodiscard]] Result<void> disallow(const std::string& member) override {
+    NF_TRY(const std::uint64_t has, version());
+    if (has < kStoreVersionWithRoles) return success();
+    NF_TRY(const Answer rows,
+           store_.query("SELECT m.database_role FROM noisefloor_ledger.members m JOIN pg_roles r ON r.rolname = "
+                        "m.database_role WHERE m.member = $1",
+                        Parameters().add(member)));
+    std::string sql;
+    for (int i = 0; i < PQntuples(rows.get()); ++i) {
+      const std::string from = " FROM " + store_.quoted(std::string(bytes(rows, i, 0))) + " CASCADE; ";
+      sql += "REVOKE ALL ON ALL TABLES IN SCHEMA noisefloor_ledger" + from + "REVOKE ALL ON SCHEMA noisefloor_ledger" +
+             from;
+    }
+    if (!sql.empty()) NF_TRY_VOID(store_.execute(sql));
+    return run("DELETE FROM noisefloor_ledger.members WHERE member = $1", Parameters().add(member));
   }
 
   [[nodiscard]] Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) override {
@@ -298,8 +453,15 @@ class PostgresTransaction final : public LedgerTransaction {
 
  private:
   [[nodiscard]] Result<bool> has_sketches() {
-    NF_TRY(const std::uint64_t version, store_.version());
-    return version >= kStoreVersionWithSketches;
+    NF_TRY(const std::uint64_t has, version());
+    return has >= kStoreVersionWithSketches;
+  }
+  // The version as this transaction sees it. head() has read it on the way.
+  [[nodiscard]] Result<std::uint64_t> version() {
+    if (!version_) {
+      NF_TRY(version_, store_.version());
+    }
+    return *version_;
   }
   [[nodiscard]] Result<void> run(const char* sql, const Parameters& parameters) {
     NF_TRY_VOID(store_.query(sql, parameters));
@@ -319,6 +481,7 @@ class PostgresTransaction final : public LedgerTransaction {
 
   PostgresStore& store_;
   std::vector<StoredEntry> appended_;
+  std::optional<std::uint64_t> version_;
   bool open_ = true;
 };
 

@@ -77,7 +77,7 @@ const PlanItem* find_item(const BudgetTerms& terms, const std::string& name) {
 
 // Whether a use fits, as the outlook says it. kBudgetExhausted is no error here.
 Result<bool> fits(Rehearsal& rehearsal, TimeMs time, const ReserveRequest& use, const BudgetTerms& terms,
-                  Repeats repeats) {
+                  Repeats repeats, const std::string& by) {
   LedgerState& state = rehearsal.state;
   Outlook& outlook = rehearsal.outlook;
   const auto known = state.find_key(use.budget, use.key);
@@ -87,8 +87,9 @@ Result<bool> fits(Rehearsal& rehearsal, TimeMs time, const ReserveRequest& use, 
   NF_TRY_VOID(check_request(use, terms));
   NF_TRY(Charge charge, charge_for(terms, use.statement.event, use.delta));
   NF_TRY(ReserveEntry entry, reserve_entry(use, to_json(use.statement.event), std::move(charge)));
+  if (!state.has_roles()) entry.use.reset();
   const Result<void> done = known ? check_repeated(use, entry.request, *known, *state.find_spend(*known))
-                                  : state.apply_new({state.next_sequence(), time, std::move(entry)});
+                                  : state.apply_new({state.next_sequence(), time, std::move(entry), by});
   if (done.has_value()) return true;
   if (done.error().code != ErrorCode::kBudgetExhausted) return done.error();
   outlook.refusal = refusal_of(state, use, done.error(), time).message;
@@ -151,8 +152,8 @@ Result<ReserveEntry> reserve_entry(const ReserveRequest& request, std::string ev
   const Digest digest = digest_of(request, event, note);
   std::optional<double> delta;
   if (request.delta) delta = request.delta->value();
-  return ReserveEntry{request.budget, request.key,       digest, std::move(event), request.item,
-                      delta,          std::move(charge), {},     std::move(note),  request.blocks};
+  return ReserveEntry{request.budget,    request.key, digest,          std::move(event), request.item, delta,
+                      std::move(charge), {},          std::move(note), request.blocks,   request.use};
 }
 
 Result<void> check_repeated(const ReserveRequest& request, const Digest& digest, std::uint64_t known,
@@ -196,6 +197,8 @@ Error refusal_of(const LedgerState& state, const ReserveRequest& request, const 
   const LedgerState::Budget* const budget = state.find(request.budget);
   const bool known_key = state.find_key(request.budget, request.key).has_value();
   if (budget == nullptr || known_key || !state.check_open(*budget).has_value()) return why;
+  // What would fit the budget need not fit the quota, which says by itself what is left of it.
+  if (why.message.starts_with("the quota of ")) return budget_exhausted(why.message + ". Nothing was spent");
   const Result<FullestBlock> fullest = fullest_of(*budget, request, time);
   if (!fullest.has_value()) return budget_exhausted(why.message + ". Nothing was spent");
   const Account& account = fullest.value().account;
@@ -220,7 +223,7 @@ Error refusal_of(const LedgerState& state, const ReserveRequest& request, const 
 }
 
 Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const ReserveRequest> uses,
-                           const BudgetTerms& if_new, Repeats repeats) {
+                           const BudgetTerms& if_new, Repeats repeats, const std::string& by) {
   Rehearsal rehearsal{{}, std::move(state)};
   Outlook& outlook = rehearsal.outlook;
   outlook.budget_is_there = rehearsal.state.find(if_new.name) != nullptr;
@@ -229,7 +232,8 @@ Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const Reser
   if (!outlook.budget_is_there) {
     BudgetTerms terms = if_new;
     NF_TRY_VOID(complete_terms(terms));
-    NF_TRY_VOID(rehearsal.state.apply_new({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}}));
+    NF_TRY_VOID(
+        rehearsal.state.apply_new({rehearsal.state.next_sequence(), time, BudgetEntry{std::move(terms), {}}, by}));
   }
   const LedgerState::Budget& budget = *rehearsal.state.find(if_new.name);
   for (const ReserveRequest& use : uses) rehearsal.state.expect_batches(if_new.name, use.blocks, time);
@@ -240,7 +244,7 @@ Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const Reser
   }
   outlook.asked_before = !uses.empty();
   for (const ReserveRequest& use : uses) {
-    NF_TRY(const bool fit, fits(rehearsal, time, use, *budget.terms, repeats));
+    NF_TRY(const bool fit, fits(rehearsal, time, use, *budget.terms, repeats, by));
     if (!fit) return rehearsal;
   }
   outlook.fits = true;

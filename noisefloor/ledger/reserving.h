@@ -49,8 +49,8 @@ struct Rehearsal {
 };
 
 // Applies the uses to a copy of the state, one after the other, at this time. A budget that is not there is made as
-// `if_new`, whose name all uses have.
+// `if_new`, whose name all uses have. `by` is the member who would reserve, as in Entry::by.
 [[nodiscard]] Result<Rehearsal> rehearse(LedgerState state, TimeMs time, std::span<const ReserveRequest> uses,
-                                         const BudgetTerms& if_new, Repeats repeats);
+                                         const BudgetTerms& if_new, Repeats repeats, const std::string& by = {});
 
 }  // namespace noisefloor::internal

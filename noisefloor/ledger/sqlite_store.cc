@@ -32,6 +32,14 @@ constexpr const char* kSqliteSketchSchema = R"(
 CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL) STRICT;
 )";
 
+// Created within the first transaction that needs it.
+constexpr const char* kSqliteSignatureSchema = R"(
+CREATE TABLE signatures (sequence INTEGER PRIMARY KEY, signature BLOB NOT NULL) STRICT;
+CREATE TRIGGER signatures_do_not_change BEFORE UPDATE ON signatures BEGIN
+  SELECT RAISE(ABORT, 'signatures do not change'); END;
+CREATE TRIGGER signatures_do_not_go BEFORE DELETE ON signatures BEGIN SELECT RAISE(ABORT, 'signatures do not go'); END;
+)";
+
 using Database = std::unique_ptr<sqlite3, decltype([](sqlite3* db) { sqlite3_close_v2(db); })>;
 using Statement = std::unique_ptr<sqlite3_stmt, decltype([](sqlite3_stmt* s) { sqlite3_finalize(s); })>;
 
@@ -82,6 +90,7 @@ class Query {
     statement_.reset(statement);
   }
 
+  [[nodiscard]] bool failed() const { return error_.has_value(); }
   void reset() {
     sqlite3_reset(statement_.get());
     next_ = 1;
@@ -169,6 +178,7 @@ class SqliteTransaction final : public LedgerTransaction {
   [[nodiscard]] Result<std::vector<std::uint64_t>> answered() override;
   [[nodiscard]] Result<std::optional<std::string>> sketch(std::uint64_t entry) override;
   [[nodiscard]] Result<std::vector<std::uint64_t>> sketched() override;
+  [[nodiscard]] Result<void> signatures(std::uint64_t first, std::uint64_t last, const TakeSignature& take) override;
   [[nodiscard]] Result<void> check_file() override;
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override;
   [[nodiscard]] Result<void> set_head(const Head& head) override;
@@ -207,6 +217,22 @@ class SqliteStore final : public LedgerStore {
         "excluded.hash, "
         "signature = excluded.signature");
     put_answer = query("INSERT INTO answers (reservation, answer) VALUES (?, ?)");
+    get_version = query("PRAGMA user_version");
+  }
+  [[nodiscard]] Result<std::uint64_t> version() {
+    get_version->reset();
+    NF_TRY(const bool row, get_version->step());
+    const std::uint64_t found = row ? get_version->whole(0) : 0;
+    get_version->reset();
+    return found;
+  }
+  // The statements about signatures. Requires version 4.
+  [[nodiscard]] Query& put_signature() {
+    return prepared(put_signature_, "INSERT INTO signatures (sequence, signature) VALUES (?, ?)");
+  }
+  [[nodiscard]] Query& get_signatures() {
+    return prepared(get_signatures_,
+                    "SELECT sequence, signature FROM signatures WHERE sequence BETWEEN ? AND ? ORDER BY sequence");
   }
 
   [[nodiscard]] Result<std::unique_ptr<LedgerTransaction>> begin(Mode mode) override {
@@ -253,6 +279,13 @@ class SqliteStore final : public LedgerStore {
   [[nodiscard]] Query query(const char* sql) { return {db_.get(), path_, sql}; }
 
  private:
+  // A statement that failed when it was prepared is prepared again: the table may have been made since.
+  [[nodiscard]] Query& prepared(std::unique_ptr<Query>& query, const char* sql) {
+    if (query == nullptr || query->failed()) query = std::make_unique<Query>(db_.get(), path_, sql);
+    query->reset();
+    return *query;
+  }
+
   std::string path_;
   Database db_;
   std::optional<FileState> frozen_;
@@ -270,6 +303,11 @@ class SqliteStore final : public LedgerStore {
   std::unique_ptr<Query> put_entry;
   std::unique_ptr<Query> put_head;
   std::unique_ptr<Query> put_answer;
+  std::unique_ptr<Query> get_version;
+
+ private:
+  std::unique_ptr<Query> put_signature_;
+  std::unique_ptr<Query> get_signatures_;
 };
 
 SqliteTransaction::~SqliteTransaction() {
@@ -374,6 +412,32 @@ Result<std::vector<std::uint64_t>> SqliteTransaction::sketched() {
   return entries;
 }
 
+Result<void> SqliteTransaction::signatures(std::uint64_t first, std::uint64_t last, const TakeSignature& take) {
+  NF_TRY(const std::uint64_t version, store_.version());
+  if (version < kStoreVersionWithRoles) return success();
+  Query& query = store_.get_signatures();
+  query.bind(first);
+  query.bind(std::min<std::uint64_t>(last, INT64_MAX));
+  Signature signature{};
+  while (true) {
+    NF_TRY(const bool row, query.step());
+    if (!row) break;
+    const std::uint64_t sequence = query.whole(0);
+    const bool whole = query.read(1, signature);
+    Result<void> taken =
+        whole ? take(sequence, signature)
+              : Result<void>(
+                    damaged(store_.path(), fmt::format("the signature of entry {} has the wrong size", sequence)));
+    if (!taken.has_value()) {
+      query.reset();
+      NF_TRY_VOID(store_.check_frozen());
+      return taken;
+    }
+  }
+  query.reset();
+  return store_.check_frozen();
+}
+
 Result<void> SqliteTransaction::check_file() {
   NF_TRY(const std::string found, store_.ask("PRAGMA integrity_check(1)"));
   if (found != "ok") return damaged(store_.path(), found);
@@ -397,7 +461,13 @@ Result<void> SqliteTransaction::set_head(const Head& head) {
   query.bind(head.sequence);
   query.bind(head.hash);
   query.bind(head.signature);
-  return query.run();
+  NF_TRY_VOID(query.run());
+  NF_TRY(const std::uint64_t version, store_.version());
+  if (version < kStoreVersionWithRoles) return success();
+  Query& keep = store_.put_signature();
+  keep.bind(head.sequence);
+  keep.bind(head.signature);
+  return keep.run();
 }
 
 Result<void> SqliteTransaction::keep_answer(std::uint64_t reservation, std::string_view answer) {
@@ -417,9 +487,14 @@ Result<void> SqliteTransaction::keep_sketch(std::uint64_t entry, std::string_vie
 }
 
 Result<void> SqliteTransaction::raise_version(std::uint64_t version) {
-  NF_TRY(const std::uint64_t has, store_.pragma("PRAGMA user_version"));
+  NF_TRY(const std::uint64_t has, store_.version());
   if (has >= version) return success();
-  if (has < kStoreVersionWithSketches) NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  if (has < kStoreVersionWithSketches && version >= kStoreVersionWithSketches) {
+    NF_TRY_VOID(store_.execute(kSqliteSketchSchema));
+  }
+  if (has < kStoreVersionWithRoles && version >= kStoreVersionWithRoles) {
+    NF_TRY_VOID(store_.execute(kSqliteSignatureSchema));
+  }
   return store_.execute(fmt::format("PRAGMA user_version = {}", version).c_str());
 }
 

@@ -44,6 +44,8 @@ Result<void> check_new_names(const EntryBody& body) {
                    NF_TRY_VOID(check_name("the key", e.key));
                    return check_optional("the purpose", e.purpose);
                  },
+                 [](const RoleEntry& e) { return check_name("the name of a member", e.name); },
+                 [](const RevokeEntry& e) { return check_name("the reason", e.reason); },
                  [](const auto&) -> Result<void> { return success(); }},
       body);
 }
@@ -82,9 +84,11 @@ Result<void> LedgerState::apply(const Entry& entry) {
     return invalid_argument("a ledger has exactly one genesis entry, and it comes first");
   }
   if (clock_was_set_) NF_TRY_VOID(check_new(entry));
+  NF_TRY_VOID(check_author(entry));
   NF_TRY_VOID(std::visit([&](const auto& body) { return add(entry, body); }, entry.body));
   ++next_;
   last_time_ = entry.time;
+  last_author_ = place_of(*find_member(entry.by));
   return success();
 }
 
@@ -162,8 +166,10 @@ Result<Charge> LedgerState::parent_charge(const BudgetTerms& parent, const Budge
   return charge_for(parent, EpsilonDeltaEvent{epsilon, child.delta}, child.delta);
 }
 
-Result<void> LedgerState::add(const Entry& /*entry*/, const GenesisEntry& e) {
+Result<void> LedgerState::add(const Entry& entry, const GenesisEntry& e) {
   genesis_ = e;
+  members_.push_back({std::string(kFirstOwner), Role::kOwner, e.key, entry.sequence, entry.time});
+  members_by_name_.emplace(kFirstOwner, 0);
   return success();
 }
 
@@ -210,12 +216,20 @@ Result<void> LedgerState::add(const Entry& entry, const ReserveEntry& e) {
   if (by_key_.contains(key)) {
     return invalid_argument(fmt::format("the key {} is in use: use a new key for each request", shown(e.key)));
   }
+  NF_TRY(std::optional<QuotaSpend> quota, charge_quota(entry, e, static_cast<std::uint32_t>(place)));
   NF_TRY_VOID(spend(budget, entry.time, e));
+  std::optional<std::int64_t> period;
+  if (quota) {
+    period = std::get<2>(quota->key);
+    quotas_.insert_or_assign(quota->key, std::move(quota->after));
+  }
   ++budget.spends;
   ++budget.open;
   by_key_.emplace(std::move(key), entry.sequence);
-  spends_.emplace(entry.sequence, Spend{static_cast<std::uint32_t>(place), SpendStatus::kOpen, e.request});
-  open_.emplace(entry.sequence, Open{e.charge, e.item, e.abort_lock, e.blocks});
+  const std::uint32_t by = entry.by.empty() ? 0 : members_by_name_.at(entry.by);
+  spends_.emplace(entry.sequence,
+                  Spend{static_cast<std::uint32_t>(place), SpendStatus::kOpen, e.request, 0, by, e.use});
+  open_.emplace(entry.sequence, Open{e.charge, e.item, e.abort_lock, e.blocks, period});
   return success();
 }
 
@@ -248,6 +262,7 @@ Result<void> LedgerState::add(const Entry& entry, const AbortEntry& e) {
   }
   Budget& budget = budgets_[spend->budget];
   NF_TRY_VOID(take_back(budget, open));
+  NF_TRY_VOID(return_quota(*spend, open));
   spend->status = SpendStatus::kAborted;
   spend->settled = entry.sequence;
   --budget.open;
@@ -266,6 +281,7 @@ Result<void> LedgerState::add(const Entry& entry, const ClockEntry& e) {
   for (Budget& budget : budgets_) {
     if (budget.terms->until && *budget.terms->until <= last_time_ && !budget.closed) budget.closed = entry.sequence;
   }
+  close_members(entry.sequence);
   clock_was_set_ = true;
   return success();
 }

@@ -6,9 +6,12 @@
 //                budget belongs to one dataset and those that share its rows, a retired dataset spends nothing, and an
 //                exposure is of a private dataset that is not retired, and is written once. A use of a budget by
 //                blocks spends from every block that it names, and from each no more than its budget, and than is
-//                unlocked (blocks.h). A refused entry changes nothing. Writing and verifying call the same code.
-//                apply_new() also keeps the rules that version 0.1 did not know, and which its ledgers may hence have
-//                broken: a part of a budget is open only while every budget above it is, and names can be read.
+//                unlocked (blocks.h). Every entry was written by a member who had the right to: an owner, or an analyst
+//                within what an owner gave (budgets, kinds of use, quota, time). All uses that an analyst with a quota
+//                makes of one budget in one period are together within the quota, by that budget's rule. A refused
+//                entry changes nothing. Writing and verifying call the same code. apply_new() also keeps the rules that
+//                version 0.1 did not know, and which its ledgers may hence have broken: a part of a budget is open only
+//                while every budget above it is, and names can be read.
 // Errors:        kBudgetExhausted if the budget does not allow the entry, kInvalidArgument if it breaks another rule.
 // Thread safety: not thread-safe.
 #pragma once
@@ -20,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -83,6 +87,27 @@ class LedgerState {
     SpendStatus status;
     Digest request;
     std::uint64_t settled = 0;  // the entry of the commit or abort
+    std::uint32_t by = 0;       // the place in members() of whoever reserved it
+    std::optional<UseKind> use = {};
+  };
+  struct Member {
+    struct Revocation {
+      std::uint64_t entry;
+      std::string reason;
+    };
+    std::string name;
+    Role role;
+    PublicKey key;
+    std::uint64_t entry;  // the entry that gave the role
+    TimeMs since;         // its time, from which periods of the quota are counted
+    std::vector<std::string> budgets = {};
+    std::vector<UseKind> uses = {};  // empty: all
+    std::optional<Quota> quota = {};
+    std::optional<TimeMs> until = {};
+    std::optional<SealedRowKeys> row_keys = {};
+    std::optional<Revocation> revoked = {};
+    // The entry that set the clock back after the role's time was over: the role stays over.
+    std::optional<std::uint64_t> closed = {};
   };
 
   // Somebody may have learned from the rows of a private dataset without noise.
@@ -148,6 +173,28 @@ class LedgerState {
   [[nodiscard]] static Result<Block> block_at(const Budget& budget, const std::string& name, TimeMs time);
   // For rehearsals: batches that have not arrived would arrive at this time.
   void expect_batches(std::string_view budget, std::span<const std::string> names, TimeMs time);
+  // The first owner comes first. Members who were revoked stay.
+  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  // Whether there is anybody besides the first owner.
+  [[nodiscard]] bool has_roles() const { return members_.size() > 1; }
+  // Who wrote the last entry. Requires that there is one.
+  [[nodiscard]] const Member& last_author() const { return members_[last_author_]; }
+  // Returns nullptr if there is none. An empty name is that of the first owner, as in Entry::by.
+  [[nodiscard]] const Member* find_member(std::string_view name) const;
+  [[nodiscard]] const Member* find_member(const PublicKey& key) const;
+  // Checks that a member may write at this time: kInvalidArgument, with the reason and the remedy, for auditors, and
+  // after a revocation or the end of the role.
+  [[nodiscard]] Result<void> check_in_force(const Member& member, TimeMs time) const;
+  // Whether a member may reserve from this budget: it, or one that it is part of, was given to the member.
+  [[nodiscard]] bool is_given(const Member& member, const Budget& budget) const;
+  // Finds the member whose signature under a release or a checkpoint stands for these reservations: whoever made all of
+  // them, or an owner who was in force just before the entry `as_of`. kVerificationFailed for everyone else; `what`
+  // names what was signed.
+  [[nodiscard]] Result<const Member*> signer_of(std::string_view what, const PublicKey& key,
+                                                std::span<const std::uint64_t> reservations, std::uint64_t as_of) const;
+  // What is left of the quota that an analyst has for a budget in the period of `time`, in the words of the budget's
+  // rule; nothing without a quota.
+  [[nodiscard]] std::optional<std::string> quota_left(const Member& member, const Budget& budget, TimeMs time) const;
 
   // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
@@ -159,7 +206,9 @@ class LedgerState {
     std::string item;
     Digest abort_lock;
     std::vector<std::string> blocks = {};
+    std::optional<std::int64_t> period = {};  // the period whose quota it is charged to
   };
+  using QuotaKey = std::tuple<std::uint32_t, std::uint32_t, std::int64_t>;  // member, budget, period
 
   [[nodiscard]] Result<void> add(const Entry& entry, const GenesisEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const BudgetEntry& e);
@@ -173,6 +222,23 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const ClockEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ExposureEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ExposedEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const RoleEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const RevokeEntry& e);
+  // Checks that whoever wrote the entry had the right to.
+  [[nodiscard]] Result<void> check_author(const Entry& entry) const;
+  [[nodiscard]] Result<void> check_analyst(const Entry& entry, std::uint32_t author) const;
+  // The place of a member who exists.
+  [[nodiscard]] std::uint32_t place_of(const Member& member) const;
+  struct QuotaSpend {
+    QuotaKey key;
+    Account after;
+  };
+  // The quota after a reservation; nothing if the author has none. kBudgetExhausted, with the time of the next period.
+  [[nodiscard]] Result<std::optional<QuotaSpend>> charge_quota(const Entry& entry, const ReserveEntry& e,
+                                                               std::uint32_t budget) const;
+  [[nodiscard]] Result<Account> quota_account(const QuotaKey& key) const;
+  [[nodiscard]] Result<void> return_quota(const Spend& spend, const Open& open);
+  void close_members(std::uint64_t clock_entry);
   // Checks the rules that only new entries need to keep.
   [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
@@ -197,6 +263,10 @@ class LedgerState {
   std::unordered_map<std::uint64_t, Spend> spends_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::unordered_map<std::string, std::uint64_t> by_key_;  // budget and key → reservation
+  std::vector<Member> members_;
+  std::uint32_t last_author_ = 0;
+  std::unordered_map<std::string, std::uint32_t> members_by_name_;
+  std::map<QuotaKey, Account> quotas_;
 };
 
 }  // namespace noisefloor

@@ -11,8 +11,16 @@ Result<std::optional<StoredEntry>> LedgerTransaction::entry(std::uint64_t sequen
   return found;
 }
 
+Result<void> LedgerTransaction::allow(const std::string& /*database_role*/, const std::string& /*member*/,
+                                      Role /*role*/) {
+  return invalid_argument("this database has no roles: only a ledger in PostgreSQL can tie a member to one");
+}
+
+Result<void> LedgerTransaction::disallow(const std::string& /*member*/) { return success(); }
+
 std::uint64_t store_version_of(const EntryBody& body) {
-  if (std::holds_alternative<ExposureEntry>(body) || std::holds_alternative<ExposedEntry>(body)) {
+  if (std::holds_alternative<ExposureEntry>(body) || std::holds_alternative<ExposedEntry>(body) ||
+      std::holds_alternative<RoleEntry>(body) || std::holds_alternative<RevokeEntry>(body)) {
     return kStoreVersionWithRoles;
   }
   const auto* budget = std::get_if<BudgetEntry>(&body);

@@ -53,10 +53,16 @@ class LedgerTransaction {
   // The entries for which a sketch is kept.
   [[nodiscard]] virtual Result<std::vector<std::uint64_t>> sketched() = 0;
 
+  // Calls `take` with the signatures of heads that are kept for entries from `first` to `last`, in order. Stores before
+  // version 4 keep none.
+  using TakeSignature = std::function<Result<void>(std::uint64_t sequence, const Signature& signature)>;
+  [[nodiscard]] virtual Result<void> signatures(std::uint64_t first, std::uint64_t last, const TakeSignature& take) = 0;
+
   // Asks the database to check its own file, if it can.
   [[nodiscard]] virtual Result<void> check_file() { return success(); }
 
   [[nodiscard]] virtual Result<void> append(const StoredEntry& entry) = 0;
+  // From version 4 on, also keeps the signature for readers who come later.
   [[nodiscard]] virtual Result<void> set_head(const Head& head) = 0;
   [[nodiscard]] virtual Result<void> keep_answer(std::uint64_t reservation, std::string_view answer) = 0;
   // Raises the version to 2, that of the first stores with sketches.
@@ -64,6 +70,11 @@ class LedgerTransaction {
   // Makes room for what this version can hold. Programs that do not know it refuse to open the store from then on.
   // Changes nothing if the store has this version or a newer one.
   [[nodiscard]] virtual Result<void> raise_version(std::uint64_t version) = 0;
+  // Gives a role of the database the rights that a member with this role needs, and ties it to the member's entries.
+  // kInvalidArgument for databases that have no roles, and for roles that get past any rule.
+  [[nodiscard]] virtual Result<void> allow(const std::string& database_role, const std::string& member, Role role);
+  // Takes the rights from all roles of the database that are tied to this member.
+  [[nodiscard]] virtual Result<void> disallow(const std::string& member);
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 

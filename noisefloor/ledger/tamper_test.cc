@@ -35,11 +35,18 @@ class Intruder {
  public:
   explicit Intruder(const std::string& location) : location_(location), file_(!location.starts_with("postgresql://")) {
     if (file_) {
-      execute("DROP TRIGGER IF EXISTS entries_do_not_change; DROP TRIGGER IF EXISTS entries_do_not_go");
+      execute(
+          "DROP TRIGGER IF EXISTS entries_do_not_change; DROP TRIGGER IF EXISTS entries_do_not_go; "
+          "DROP TRIGGER IF EXISTS signatures_do_not_change; DROP TRIGGER IF EXISTS signatures_do_not_go");
     } else {
       server_.reset(PQconnectdb(location.c_str()));
       execute(
-          "SET client_min_messages = error; DROP TRIGGER IF EXISTS entries_do_not_change ON noisefloor_ledger.entries");
+          "SET client_min_messages = error; DROP TRIGGER IF EXISTS entries_do_not_change ON noisefloor_ledger.entries; "
+          "DROP TRIGGER IF EXISTS head_moves_forward ON noisefloor_ledger.head; DROP TRIGGER IF EXISTS "
+          "head_does_not_go ON noisefloor_ledger.head; DROP TRIGGER IF EXISTS entries_are_by_their_author ON "
+          "noisefloor_ledger.entries");
+      if (version() >= kStoreVersionWithRoles)
+        execute("DROP TRIGGER IF EXISTS signatures_do_not_change ON @signatures");
     }
   }
 
@@ -69,6 +76,9 @@ class Intruder {
   void remove_from(std::uint64_t first) const {
     execute("DELETE FROM @entries WHERE sequence >= " + std::to_string(first) +
             "; DELETE FROM @answers WHERE reservation >= " + std::to_string(first));
+    if (version() >= kStoreVersionWithRoles) {
+      execute("DELETE FROM @signatures WHERE sequence >= " + std::to_string(first));
+    }
   }
   void insert(const StoredEntry& entry) const { execute(insertion(entry)); }
   void set_head(const Head& head) const {
@@ -87,12 +97,49 @@ class Intruder {
     }
     execute(all);
   }
+  void set_signatures(const std::map<std::uint64_t, Signature>& signatures) const {
+    std::string all = "DELETE FROM @signatures";
+    for (const auto& [sequence, signature] : signatures) {
+      all += "; INSERT INTO @signatures (sequence, signature) VALUES (" + std::to_string(sequence) + ", " +
+             blob(signature) + ")";
+    }
+    execute(all);
+  }
+  [[nodiscard]] std::map<std::uint64_t, Signature> signatures() const {
+    std::map<std::uint64_t, Signature> found;
+    const auto store = value_of(open_store(location_, {.read_only = true}));
+    const auto look = value_of(store->begin(LedgerStore::Mode::kRead));
+    expect_good(look->signatures(0, INT64_MAX, [&](std::uint64_t sequence, const Signature& one) -> Result<void> {
+      found[sequence] = one;
+      return success();
+    }));
+    return found;
+  }
   // Replaces the whole history.
   void replace(const std::vector<StoredEntry>& entries, const Head& head) const {
     std::string all = "DELETE FROM @entries";
     for (const StoredEntry& one : entries) all += "; " + insertion(one);
     execute(all);
     set_head(head);
+    // Signatures in the middle of a row by one author need not be there, so whoever holds the key leaves them out.
+    if (version() >= kStoreVersionWithRoles) execute("DELETE FROM @signatures WHERE sequence > 3");
+  }
+  [[nodiscard]] std::uint64_t version() const {
+    std::uint64_t found = 1;
+    if (file_) {
+      sqlite3* db = nullptr;
+      sqlite3_stmt* statement = nullptr;
+      EXPECT_EQ(sqlite3_open(location_.c_str(), &db), SQLITE_OK);
+      EXPECT_EQ(sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, nullptr), SQLITE_OK);
+      if (sqlite3_step(statement) == SQLITE_ROW) found = static_cast<std::uint64_t>(sqlite3_column_int64(statement, 0));
+      sqlite3_finalize(statement);
+      sqlite3_close(db);
+    } else {
+      const std::unique_ptr<PGresult, decltype(&PQclear)> result(
+          PQexec(server_.get(), "SELECT version FROM noisefloor_ledger.format"), PQclear);
+      if (PQntuples(result.get()) == 1) found = std::stoull(PQgetvalue(result.get(), 0, 0));
+    }
+    return found;
   }
   // Returns the entries with the hashes that the ledger's own code would have written from `first` on.
   [[nodiscard]] static std::vector<StoredEntry> rechained(std::vector<StoredEntry> entries) {
@@ -152,20 +199,27 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-class TamperTest : public ::testing::TestWithParam<Backend> {
+class TamperTest : public ::testing::TestWithParam<testing::Setting> {
  protected:
   static constexpr std::uint64_t kLast = 13;
 
   void SetUp() override {
     if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
     expect_good(SigningKey::generate().save(place_.path("key")));
-    const auto ledger = value_of(Ledger::create(place_.location(), key(), {}));  // entry 0
-    expect_good(ledger->create_budget(terms("trial", 1, 0, Rule::kBasic)));      // 1
-    BudgetTerms plan = terms("plan", 5, 1e-6, Rule::kPlanned);                   // 2
+    SigningKey first = GetParam().by_member ? SigningKey::generate() : key();
+    ledger_key_ = first.public_key();
+    auto ledger = value_of(Ledger::create(place_.location(), std::move(first), {}));  // entry 0
+    expect_good(ledger->create_budget(terms("trial", 1, 0, Rule::kBasic)));           // 1
+    BudgetTerms plan = terms("plan", 5, 1e-6, Rule::kPlanned);                        // 2
     plan.plan = {{"cheap", pure(0.125), Steps::of(8)}, {"dear", pure(1), Steps::of(1)}};
     expect_good(ledger->create_budget(plan));
-    expect_good(ledger->create_budget(terms("rho", 1, 1e-6, Rule::kZcdp)));  // 3
-    spend(*ledger, request("trial", "a", pure(0.25)));                       // 4, 5
+    if (GetParam().by_member) {  // the key whose holder attacks is that of another owner, who has written all the rest
+      expect_good(ledger->add_role({"second", Role::kOwner, key().public_key()}));  // 3
+      ledger = value_of(open());
+    } else {
+      expect_good(ledger->create_budget(terms("rho", 1, 1e-6, Rule::kZcdp)));  // 3
+    }
+    spend(*ledger, request("trial", "a", pure(0.25)));  // 4, 5
     early_ = value_of(ledger->witness());
     expect_good(ledger->abort(value_of(ledger->reserve(request("trial", "b", pure(0.125))))));  // 6, 7
     spend(*ledger, request("trial", "c", pure(0.125)));                                         // 8, 9
@@ -228,12 +282,14 @@ class TamperTest : public ::testing::TestWithParam<Backend> {
   }
 
   LedgerPlace place_{GetParam()};
+  PublicKey ledger_key_{};
   std::optional<Witness> early_;
   std::optional<Witness> late_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Sqlite, TamperTest, ::testing::Values(Backend::kSqlite));
-INSTANTIATE_TEST_SUITE_P(Postgres, TamperTest, ::testing::Values(Backend::kPostgres));
+INSTANTIATE_TEST_SUITE_P(Sqlite, TamperTest, ::testing::Values(testing::kAsOwner, testing::kAsMember));
+INSTANTIATE_TEST_SUITE_P(Postgres, TamperTest,
+                         ::testing::Values(testing::kAsOwnerOnPostgres, testing::kAsMemberOnPostgres));
 
 TEST_P(TamperTest, FindsNothingInAnUntouchedLedger) {
   expect_clean(place_.location(), {early_path(), late_path()});
@@ -453,7 +509,7 @@ TEST_P(TamperTest, FindsForgeriesByAThiefOfTheKey) {
   const Intruder intruder(place_.location());
   const std::vector<StoredEntry> good = intruder.entries();
   Entry generous = value_of(parse_entry(good[3].text));
-  std::get<BudgetEntry>(generous.body).terms.rho *= 1.5;
+  if (auto* const budget = std::get_if<BudgetEntry>(&generous.body)) budget->terms.rho *= 1.5;
   Entry guessed = value_of(parse_entry(good[7].text));
   std::get<AbortEntry>(guessed.body).token[0] ^= 1;
   struct Forgery {
@@ -482,6 +538,14 @@ TEST_P(TamperTest, FindsForgeriesByAThiefOfTheKey) {
     text = replaced(text, forgery.from, forgery.to);
     entries = Intruder::rechained(entries);
     intruder.replace(entries, signed_head(entries));
+    if (GetParam().by_member && forgery.entry == 3) continue;  // there is no such budget, and nothing was changed
+    if (GetParam().by_member && forgery.entry < 3) {
+      // These entries were written by another owner, whose key the thief does not have.
+      const VerifyReport report = value_of(verify_ledger(place_.location(), {}));
+      EXPECT_NE(text_of(report).find("not signed by 'owner'"), std::string::npos) << text_of(report);
+      expect_no_writes();
+      continue;
+    }
     if (!forgery.found.empty()) {
       const VerifyReport report = value_of(verify_ledger(place_.location(), {}));
       ASSERT_FALSE(report.findings.empty());
@@ -550,9 +614,10 @@ TEST_P(TamperTest, LetsOneSideOfAForkSpendUnderASharedWitness) {
       const Intruder target(to);
       target.replace(source.entries(), source.head());
       target.set_answers(source.answers());
+      if (GetParam().by_member) target.set_signatures(source.signatures());
     }
   };
-  if (!is_file()) value_of(Ledger::create(other.location(), key(), {}));
+  if (!is_file()) testing::new_ledger(other.location(), key(), {}, GetParam().by_member);
   LedgerOptions options;
   options.witness = late_path();
   std::string first = place_.location();
@@ -602,7 +667,7 @@ TEST_P(TamperTest, FindsANewLedgerInPlaceOfTheOldOne) {
     Intruder(place_.location()).replace(source.entries(), source.head());
   }
   expect_error(open(), ErrorCode::kInvalidArgument, "this is not the key");
-  VerifyReport report = value_of(verify_ledger(place_.location(), {{}, key().public_key(), {}}));
+  VerifyReport report = value_of(verify_ledger(place_.location(), {{}, ledger_key_, {}}));
   EXPECT_EQ(report.findings.front().entry, 0U);
   EXPECT_NE(text_of(report).find("another key"), std::string::npos) << text_of(report);
   report = value_of(verify_ledger(place_.location(), {{late_path()}, {}, {}}));

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "noisefloor/base/text.h"
-#include "noisefloor/event/json.h"
+#include "noisefloor/ledger/charge_check.h"
 #include "noisefloor/ledger/fence.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/witness.h"
@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kMostFindings = 100;
 constexpr std::uint64_t kProgressEvery = 65'536;
-// The elementary functions of two machines differ by less than this.
-constexpr double kSame = 1 + 1e-9;
 
 class Verifier {
  public:
@@ -36,6 +34,7 @@ class Verifier {
     }
     read_answered(transaction);
     read_sketched(transaction);
+    read_signatures(transaction);
     NF_TRY_VOID(transaction.entries(0, INT64_MAX, [&](const StoredEntry& stored) {
       check(stored, transaction);
       return Result<void>(success());
@@ -50,6 +49,7 @@ class Verifier {
     }
     if (whole_) check_answers(transaction);
     if (whole_) check_sketches();
+    if (whole_) check_rest_of_signatures();
     check_fence(transaction);
     for (const auto& [path, witness] : witnesses_) check_witness(path, witness, transaction);
     return success();
@@ -83,11 +83,14 @@ class Verifier {
     }
     // Entries after a break cannot be replayed.
     if (!whole_) return;
+    check_author_before(entry.value());
     std::visit([&](const auto& body) { check_body(entry.value(), body, transaction); }, entry.value().body);
     if (const Result<void> applied = report_.state.apply(entry.value()); !applied.has_value()) {
       find(stored.sequence, fmt::format("it breaks a rule: {}", applied.error().message));
       whole_ = false;
+      return;
     }
+    check_signature_of(stored.sequence);
   }
 
   void check_body(const Entry& /*entry*/, const GenesisEntry& e, LedgerTransaction& /*transaction*/) {
@@ -101,7 +104,7 @@ class Verifier {
     }
     if (e.terms.rule == Rule::kZcdp) {
       const Result<Rho> rho = zcdp_budget_of(e.terms);
-      if (!rho.has_value() || e.terms.rho > rho.value().value() * kSame) {
+      if (!rho.has_value() || e.terms.rho > rho.value().value() * internal::kSameCharge) {
         find(entry.sequence, fmt::format("its rho {} is more than its epsilon and delta allow", e.terms.rho));
       }
     }
@@ -120,7 +123,7 @@ class Verifier {
     auto known = charges_.find(key);
     if (known == charges_.end()) {
       ++report_.distinct;
-      known = charges_.emplace(std::move(key), recompute(*budget->terms, e)).first;
+      known = charges_.emplace(std::move(key), internal::charge_due(*budget->terms, e)).first;
     }
     ++report_.charges;
     check_charge(entry.sequence, e.charge, known->second);
@@ -146,6 +149,8 @@ class Verifier {
   void check_body(const Entry& /*entry*/, const ClockEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const ExposureEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const ExposedEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const RoleEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const RevokeEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& entry, const DatasetEntry& e, LedgerTransaction& transaction) {
     check_sketch(entry.sequence, e.sketch, transaction);
   }
@@ -163,33 +168,9 @@ class Verifier {
     if (blake2b(*sketch.value()) != digest) find(sequence, "the sketch of the dataset's rows was altered");
   }
 
-  static Result<Charge> recompute(const BudgetTerms& terms, const ReserveEntry& e) {
-    NF_TRY(const DpEvent event, parse_event(e.event));
-    std::optional<Delta> delta;
-    if (e.delta) {
-      NF_TRY(delta, Delta::make(*e.delta));
-    }
-    if (terms.rule == Rule::kPlanned) {
-      for (const PlanItem& item : terms.plan) {
-        if (item.name == e.item && item.event != event) {
-          return invalid_argument(fmt::format("the item {} was planned with another event", shown(e.item)));
-        }
-      }
-    }
-    return charge_for(terms, event, delta);
-  }
-
   void check_charge(std::uint64_t sequence, const Charge& charged, const Result<Charge>& due) {
-    if (!due.has_value()) return find(sequence, fmt::format("its cost cannot be recomputed: {}", due.error().message));
-    const Charge& cost = due.value();
-    bool enough = charged.amounts.size() == cost.amounts.size() && charged.delta * kSame >= cost.delta;
-    for (std::size_t i = 0; enough && i < cost.amounts.size(); ++i) {
-      enough = charged.amounts[i] * kSame >= cost.amounts[i] || charged.amounts[i] == HUGE_VAL;
-    }
-    if (enough) return;
-    find(sequence, fmt::format("it was charged less than its event costs ({:.10g} instead of {:.10g})",
-                               charged.amounts.empty() ? charged.delta : charged.amounts[0],
-                               cost.amounts.empty() ? cost.delta : cost.amounts[0]));
+    const Result<void> checked = internal::check_charged(charged, due);
+    if (!checked.has_value()) find(sequence, checked.error().message);
   }
 
   void check_end() {
@@ -202,8 +183,10 @@ class Verifier {
     }
     if (whole_ && head.epoch != report_.state.epoch())
       find(head.sequence, "the head has another epoch than the entries");
-    if (!is_signed_by(head, report_.key)) {
-      find(head.sequence, "the head is not signed by the ledger's key: entries were altered, added or removed");
+    const bool has_roles = whole_ && report_.state.has_roles();
+    if (!is_signed_by(head, has_roles ? report_.state.last_author().key : report_.key)) {
+      find(head.sequence, fmt::format("the head is not signed by {}: entries were altered, added or removed",
+                                      has_roles ? "the author of the last entry" : "the ledger's key"));
     }
   }
 
@@ -218,6 +201,48 @@ class Verifier {
     const Result<std::vector<std::uint64_t>> kept = transaction.sketched();
     if (!kept.has_value()) return find(std::nullopt, kept.error().message);
     sketched_.insert(kept.value().begin(), kept.value().end());
+  }
+
+  void read_signatures(LedgerTransaction& transaction) {
+    const Result<void> read =
+        transaction.signatures(0, INT64_MAX, [&](std::uint64_t sequence, const Signature& signature) -> Result<void> {
+          signatures_.emplace(sequence, signature);
+          return success();
+        });
+    if (!read.has_value()) find(std::nullopt, read.error().message);
+  }
+
+  // Where the author changes, the one before has signed.
+  void check_author_before(const Entry& next) {
+    const LedgerState& state = report_.state;
+    if (state.is_empty() || state.find_member(next.by) == &state.last_author() ||
+        last_signed_ == state.next_sequence()) {
+      return;
+    }
+    find(state.next_sequence() - 1,
+         fmt::format("there is no signature of {}, who is named as its author", shown(state.last_author().name)));
+  }
+
+  void check_signature_of(std::uint64_t sequence) {
+    const auto found = signatures_.find(sequence);
+    if (found == signatures_.end()) return;
+    const LedgerState& state = report_.state;
+    const Head head{state.genesis().ledger, state.epoch(), sequence, hash_, found->second};
+    if (is_signed_by(head, state.last_author().key)) {
+      last_signed_ = sequence + 1;
+      ++report_.signatures;
+    } else {
+      find(sequence, fmt::format("it is not signed by {}, who is named as its author: somebody else wrote it, or "
+                                 "altered it",
+                                 shown(state.last_author().name)));
+    }
+    signatures_.erase(found);
+  }
+
+  void check_rest_of_signatures() {
+    for (const auto& [sequence, signature] : signatures_) {
+      find(sequence, "a signature is kept for it, although there is no such entry");
+    }
   }
 
   void check_sketches() {
@@ -276,6 +301,8 @@ class Verifier {
            fmt::format("it was rolled back: the witness {} has seen entry {}", shown(path), witness.head.sequence));
     } else if (entry.value()->hash != witness.head.hash) {
       find(witness.head.sequence, fmt::format("the witness {} has seen another history up to here", shown(path)));
+    } else if (witness.signer && whole_ && report_.state.find_member(*witness.signer) == nullptr) {
+      find(std::nullopt, fmt::format("the witness {} is signed by nobody of this ledger", shown(path)));
     }
   }
 
@@ -287,6 +314,8 @@ class Verifier {
   std::unordered_set<std::uint64_t> open_;                     // reservations without a commit
   std::optional<std::unordered_set<std::uint64_t>> answered_;  // empty if they could not be read
   std::unordered_set<std::uint64_t> sketched_;                 // entries with a sketch that were not reached yet
+  std::map<std::uint64_t, Signature> signatures_;              // those that were not reached yet
+  std::uint64_t last_signed_ = 0;  // the number of entries up to the last one that is signed
   std::optional<Fence> fence_;
   std::vector<std::pair<std::string, Result<Witness>>> witnesses_;
 };

@@ -1,10 +1,11 @@
 // Recomputes the whole ledger and trusts nothing in it.
 //
-// Guarantee:     a report without findings means that every entry follows from the one before it, the head is signed by
-//                the key of the first entry, every rule was kept at every entry, every charge is at least what the
-//                accountant of this program finds for its event, every total and plan holds, every stored answer is the
-//                one that was committed, every sketch of a dataset's rows is the one that was kept, and the given
-//                witnesses saw this history. Findings name their entry. A damaged store is a finding too.
+// Guarantee:     a report without findings means that every entry follows from the one before it, every entry was made
+//                by its author (the first owner, whose key is in the first entry, or a member by the chain of roles),
+//                who had the right to, every rule was kept at every entry, every charge is at least what the accountant
+//                of this program finds for its event, every total and plan holds, every stored answer is the one that
+//                was committed, every sketch of a dataset's rows is the one that was kept, and the given witnesses saw
+//                this history. Findings name their entry. A damaged store is a finding too.
 // Not promised:  that the events say what was really done, and without a witness, that no later entries are missing.
 #pragma once
 
@@ -30,7 +31,8 @@ struct VerifyReport {
   std::uint64_t charges = 0;   // charges that were recomputed or known from an equal one
   std::uint64_t distinct = 0;  // charges that were recomputed
   std::uint64_t answers = 0;
-  std::uint64_t sketches = 0;  // sketches of the rows of datasets
+  std::uint64_t sketches = 0;    // sketches of the rows of datasets
+  std::uint64_t signatures = 0;  // of heads, which are kept from version 4 on
   std::vector<VerifyFinding> findings;
   std::optional<Head> head;
   PublicKey key{};

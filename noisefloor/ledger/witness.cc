@@ -16,10 +16,10 @@ constexpr std::size_t kMaxWitnessBytes = 4096;
 
 std::string to_json(const Witness& w) {
   return fmt::format(
-      R"({{"noisefloor_witness":1,"ledger":"{}","key":"{}","time":{},"epoch":{},"sequence":{},"hash":"{}","signature":"{}"}})"
+      R"({{"noisefloor_witness":1,"ledger":"{}","key":"{}"{},"time":{},"epoch":{},"sequence":{},"hash":"{}","signature":"{}"}})"
       "\n",
-      to_hex(w.head.ledger), to_hex(w.key), w.time, w.head.epoch, w.head.sequence, to_hex(w.head.hash),
-      to_hex(w.head.signature));
+      to_hex(w.head.ledger), to_hex(w.key), w.signer ? fmt::format(R"(,"signer":"{}")", to_hex(*w.signer)) : "", w.time,
+      w.head.epoch, w.head.sequence, to_hex(w.head.hash), to_hex(w.head.signature));
 }
 
 Result<Witness> parse_witness(std::string_view text) {
@@ -29,6 +29,7 @@ Result<Witness> parse_witness(std::string_view text) {
   w.head.ledger = in.bytes<kDigestBytes>();
   in.literal(R"(,"key":)");
   w.key = in.bytes<32>();
+  if (in.maybe(R"(,"signer":)")) w.signer = in.bytes<32>();
   in.literal(R"(,"time":)");
   w.time = in.integer();
   in.literal(R"(,"epoch":)");
@@ -41,7 +42,7 @@ Result<Witness> parse_witness(std::string_view text) {
   w.head.signature = in.bytes<64>();
   in.literal("}\n");
   if (!in.done()) return verification_failed("the witness was not written by noisefloor, or was altered");
-  if (!is_signed_by(w.head, w.key)) {
+  if (!is_signed_by(w.head, w.signer.value_or(w.key))) {
     return verification_failed("the witness was altered: its signature does not hold");
   }
   return w;

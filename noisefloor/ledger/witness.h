@@ -1,10 +1,11 @@
 // A signed head outside of the ledger: whoever keeps one can tell later whether the ledger still has that history.
 //
-// Guarantee:     a witness that parse_witness() accepts is signed by the key that it names. A ledger that has the same
-//                hash at the witness's sequence has the same entries up to there; a ledger that does not was rolled
-//                back, forked or altered.
+// Guarantee:     a witness that parse_witness() accepts is signed by the key that it names as its signer. A ledger that
+//                has the same hash at the witness's sequence has the same entries up to there; a ledger that does not
+//                was rolled back, forked or altered.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,9 +15,10 @@
 namespace noisefloor {
 
 struct Witness {
-  PublicKey key;
+  PublicKey key;  // the ledger's: that of its first owner
   Head head;
   TimeMs time;
+  std::optional<PublicKey> signer = {};  // who signed the head, if it was another member
 };
 
 [[nodiscard]] std::string to_json(const Witness& witness);

@@ -23,6 +23,7 @@ Result<ReserveRequest> spend_of(const AnswerRequest& request, const Question& qu
   spend.item = request.item;
   spend.blocks = request.blocks;
   spend.note = {request.key, "answer", {question.mechanism}, question.configuration};
+  spend.use = UseKind::kStatistic;
   if (ledger == nullptr || question.former_configuration.empty()) return spend;
   bool known = false;
   NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {

@@ -20,13 +20,20 @@ Result<void> authorise(const ReleaseRequest& request, Outlet& outlet) {
   return outlet.prepare();
 }
 
-// The sealed release that was made before, by the ledger with this head. Checks its digest, signature and ε.
-Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes, const Witness& ledger) {
+// The sealed release that was made before, on this ledger. Checks its digest, signature and ε, and that whoever signed
+// it could.
+Result<Sealed> unsealed(const ReleaseRequest& request, std::string bytes, Ledger& ledger) {
   NF_TRY(VerifiedRelease verified, verify_release(bytes, request.reader));
   Certificate& certificate = verified.certificate.certificate;
-  if (!certificate.spend || certificate.spend->ledger != ledger.head.ledger || verified.certificate.key != ledger.key) {
-    return verification_failed("this was released by another ledger");
-  }
+  const std::optional<PublicKey>& key = verified.certificate.key;
+  const auto check = [&](const LedgerState& state) -> Result<void> {
+    if (!certificate.spend || certificate.spend->ledger != state.genesis().ledger || !key) {
+      return verification_failed("this was released by another ledger");
+    }
+    NF_TRY_VOID(state.signer_of("it", *key, certificate.spend->reservations, state.next_sequence()));
+    return success();
+  };
+  NF_TRY_VOID(ledger.read(check));
   return Sealed{std::move(bytes), std::move(certificate), std::move(verified.certificate_text)};
 }
 
@@ -57,8 +64,7 @@ Result<std::optional<Sealed>> left_behind(const ReleaseRequest& request, Ledger&
       fmt::format("{} is there already, and is another release: give another place, and another key to release, and "
                   "spend, again",
                   shown(outlet.name())));
-  NF_TRY(const Witness witness, ledger.witness());
-  Result<Sealed> sealed = unsealed(request, *std::move(bytes), witness);
+  Result<Sealed> sealed = unsealed(request, *std::move(bytes), ledger);
   if (!spend || !sealed.has_value()) return other;
   const Certificate& certificate = sealed.value().certificate;
   if (certificate.spend->budget != request.spend.budget || certificate.spend->reservations.empty() ||
@@ -92,10 +98,8 @@ Result<Sealed> run_and_commit(const ReleaseRequest& request, const Digest& ident
 }  // namespace
 
 Result<Sign> sign_by(Ledger& ledger) {
-  NF_TRY_VOID(ledger.sign(""));
-  NF_TRY(const Witness witness, ledger.witness());
-  return Sign(
-      [&ledger, key = witness.key](std::string_view text) { return std::pair(key, ledger.sign(text).value()); });
+  NF_TRY(const PublicKey key, ledger.signer());
+  return Sign([&ledger, key](std::string_view text) { return std::pair(key, ledger.sign(text).value()); });
 }
 
 Sealed seal(Draft draft, std::optional<CertifiedSpend> spend, const Sign& sign) {
@@ -122,7 +126,7 @@ Result<Released> release_by(const ReleaseRequest& request, Ledger& ledger, Outle
                       "spend, again, give another key",
                       shown(request.spend.key), reservation.sequence(), to_hex(*reservation.earlier_release())));
     }
-    NF_TRY(earlier, unsealed(request, *reservation.earlier_answer(), before));
+    NF_TRY(earlier, unsealed(request, *reservation.earlier_answer(), ledger));
   }
   NF_TRY_VOID(outlet.publish(*earlier));
   return Released{*std::move(earlier), true};

@@ -36,7 +36,8 @@ struct Sealed {
   std::string signed_certificate;  // the same text as in the bytes
 };
 
-// Signs with the ledger's key, as long as the ledger is open. kInvalidArgument if it is open for reading only.
+// Signs with the key that the ledger was opened with, as long as it is open. kInvalidArgument if it is open for reading
+// only.
 [[nodiscard]] Result<Sign> sign_by(Ledger& ledger);
 
 [[nodiscard]] Sealed seal(Draft draft, std::optional<CertifiedSpend> spend, const Sign& sign);

@@ -267,6 +267,49 @@ TEST_F(RoadTest, NamesWhatHadLookedAtTheRowsWithoutNoise) {
   expect_error(parse_certificate(to_json(disorder, sign)), ErrorCode::kVerificationFailed, "in their order");
 }
 
+// The attack: whoever may spend for other uses only makes an answer with it, through another command.
+TEST_F(RoadTest, AKindOfUseIsNotLaundered) {
+  const SigningKey key = SigningKey::from_seed({7});
+  expect_good(open()->add_role({"ann", Role::kAnalyst, key.public_key(), {"b"}, {UseKind::kOther}}));
+  const auto ann = value_of(Ledger::open(place_, SigningKey::from_seed({7}), {}));
+  const auto run = [](const CertifiedSpend&) { return draft(R"({"value":1})"); };
+  testing::MemoryOutlet outlet;
+  ReleaseRequest asked = request(true);
+  asked.spend.use = UseKind::kStatistic;
+  expect_error(release_by(asked, *ann, outlet, run), ErrorCode::kInvalidArgument, "may use budgets for other");
+  asked.spend.use = UseKind::kOther;
+  const Released made = value_of(release_by(asked, *ann, outlet, run));
+  expect_error(verify_in_ledger(value_of(verify_release(made.release.bytes)), *ann), ErrorCode::kVerificationFailed,
+               "it was not what it was reserved for");
+}
+
+TEST_F(RoadTest, AMemberSignsForItsOwnReservationsOnly) {
+  for (const auto& [name, seed] : {std::pair("ann", std::uint8_t{7}), std::pair("bob", std::uint8_t{8})}) {
+    expect_good(open()->add_role({name, Role::kAnalyst, SigningKey::from_seed({seed}).public_key(), {"b"}}));
+  }
+  const auto ann = value_of(Ledger::open(place_, SigningKey::from_seed({7}), {}));
+  const auto bob = value_of(Ledger::open(place_, SigningKey::from_seed({8}), {}));
+  testing::MemoryOutlet outlet;
+  const auto run = [](const CertifiedSpend&) { return draft(R"({"value":1})"); };
+  ReleaseRequest asked = request();
+  asked.spend.use = UseKind::kStatistic;
+  const Released made = value_of(release_by(asked, *ann, outlet, run));
+  const VerifiedRelease verified = value_of(verify_release(made.release.bytes));
+  expect_good(verify_in_ledger(verified, *bob));
+  EXPECT_EQ(value_of(signer_in_ledger(verified, *bob)), "the analyst 'ann' of");
+  EXPECT_EQ(verified.certificate.key, SigningKey::from_seed({7}).public_key());
+  // The attack: bob signs the same statement in place of ann; an owner may.
+  const auto signed_by = [&](Ledger& ledger) {
+    const Sealed sealed =
+        seal(value_of(draft(R"({"value":1})")), verified.certificate.certificate.spend, value_of(sign_by(ledger)));
+    return value_of(verify_release(sealed.signed_certificate));
+  };
+  expect_error(verify_in_ledger(signed_by(*bob), *ann), ErrorCode::kVerificationFailed, "did not make reservation");
+  expect_good(verify_in_ledger(signed_by(*open()), *ann));
+  expect_good(open()->revoke_role("ann", "left"));
+  expect_good(verify_in_ledger(verified, *open()));
+}
+
 TEST_F(RoadTest, RepeatsAnywhereWhatTheLedgerKeeps) {
   testing::MemoryOutlet outlet;
   const Released first = value_of(release(outlet, request(true)));

@@ -70,7 +70,10 @@ Result<void> verify_payment(Verdict& verdict, Ledger& ledger, LedgerIs ledger_is
   if (verdict.payment == Payment::kNotCharged) return success();
   NF_TRY_VOID(verify_in_ledger(verdict.release, ledger));
   verdict.payment = Payment::kPaid;
-  if (ledger_is == LedgerIs::kNamed && !verdict.signer) verdict.signer = "the ledger that you named";
+  NF_TRY(const std::string member, signer_in_ledger(verdict.release, ledger));
+  if (ledger_is == LedgerIs::kNamed && !verdict.signer) {
+    verdict.signer = member.empty() ? "the ledger that you named" : member + " the ledger that you named";
+  }
   return success();
 }
 

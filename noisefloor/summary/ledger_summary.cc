@@ -56,6 +56,10 @@ void add_lines(Summary& summary, const VerifyReport& found, double seconds) {
                fmt::format("{} checked against their events ({} recomputed)", found.charges, found.distinct));
   if (found.answers > 0) summary.line("answers", fmt::format("{} stored answers checked", found.answers));
   summary.line("key", to_hex(found.key));
+  if (found.state.has_roles()) {
+    summary.line("authority", fmt::format("{} members; {} signatures checked, each by the author of its entry",
+                                          found.state.members().size(), found.signatures));
+  }
   if (found.head) summary.line("head", fmt::format("entry {}, {}", found.head->sequence, to_hex(found.head->hash)));
   for (const VerifyFinding& finding : found.findings) {
     summary.line(finding.entry ? fmt::format("entry {}", *finding.entry) : "ledger", finding.what);
@@ -122,19 +126,32 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
                        {"reason", c.reason}});
     }
   };
+  NF_TRY(const std::vector<RoleChange> role_list, role_changes(ledger));
+  Json roles = Json::array();
+  const auto show_roles_before = [&](std::uint64_t sequence) {
+    for (; roles.size() < role_list.size() && role_list[roles.size()].sequence < sequence;) {
+      const RoleChange& c = role_list[roles.size()];
+      summary.line(fmt::format("{:>6}  {}  {:<9}", c.sequence, show_time(c.time), "role"),
+                   fmt::format("{}  by {}", c.what, c.by));
+      roles.push_back({{"sequence", c.sequence}, {"time", show_time(c.time)}, {"what", c.what}, {"by", c.by}});
+    }
+  };
   NF_TRY_VOID(for_each_record(ledger, only, [&](const AuditRecord& r) {
     show_changes_before(r.sequence);
+    show_roles_before(r.sequence);
     records.push_back(Json::parse(to_json(r, version)));
     summary.line(
         fmt::format("{:>6}  {}  {:<9}", r.sequence, show_time(r.time), name_of(r.status)),
         fmt::format("{}  epsilon so far {:.6g}, left {:.6g}  key {}{}{}{}", r.use.budget, r.epsilon_spent,
                     r.epsilon_left, r.use.key, named("blocks", fmt::format("{}", fmt::join(r.use.blocks, ","))),
-                    named("purpose", r.use.note.purpose), named("pipeline", r.use.note.pipeline)));
+                    named("purpose", r.use.note.purpose), named("pipeline", r.use.note.pipeline) + named("by", r.by)));
   }));
   show_changes_before(UINT64_MAX);
+  show_roles_before(UINT64_MAX);
   if (records.empty()) summary.remark("Nothing was spent yet.");
   summary.set("records", records);
   summary.set("clock", clock);
+  if (!roles.empty()) summary.set("roles", roles);
   return summary;
 }
 
@@ -151,6 +168,10 @@ Summary summary_of(const VerifyReport& found, const VerifiedLedger& how) {
   summary.set("charges", found.charges);
   summary.set("recomputed", found.distinct);
   summary.set("answers", found.answers);
+  if (found.state.has_roles()) {
+    summary.set("members", found.state.members().size());
+    summary.set("signatures", found.signatures);
+  }
   summary.set("public_key", to_hex(found.key));
   summary.set("head",
               found.head ? Json{{"sequence", found.head->sequence}, {"hash", to_hex(found.head->hash)}} : Json());

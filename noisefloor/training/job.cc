@@ -127,6 +127,7 @@ Result<TrainingCost> TrainingJob::cost() {
                     budget_of(privacy)};
   cost.spend.blocks = parts_->dataset.chosen;
   cost.budget.blocks = parts_->dataset.blocks;
+  cost.spend.use = UseKind::kTraining;
   if (cost.charged) {
     NF_TRY(cost.epsilon, certified_epsilon(cost.spend.statement, cost.delta));
   }

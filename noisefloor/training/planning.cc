@@ -54,7 +54,11 @@ Result<ExactPlan> exact_plan(const ExactQuestion& question, const UtilityChoice&
 }
 
 // The use of the training's own budget that sets a plan aside.
-ReserveRequest set_aside_use(const PlanFile& plan) { return {plan.budget, key_of(plan), plan.statement, plan.delta}; }
+ReserveRequest set_aside_use(const PlanFile& plan) {
+  ReserveRequest use{plan.budget, key_of(plan), plan.statement, plan.delta};
+  use.use = UseKind::kTraining;
+  return use;
+}
 
 // The plan of the theorems, where they apply and their promise is kept.
 Result<std::optional<ClosedFormPlan>> closed_form_of(const ExactQuestion& question, const ExactPlan& exact) {

@@ -125,8 +125,7 @@ TEST_F(PublicCountTest, LeavesTheStatementTheSameForNeighbours) {
     EXPECT_EQ(session.sampler.population(), examples.train.rows);
     EXPECT_EQ(session.sampler.rows().value(), value_of(count_for_training(2000, 0, 0.2, 0)));
     descriptions.push_back(std::to_string(session.steps.value()) + " " +
-                           std::to_string(session.sampler.rate().value()) +
-                           data_declaration(session));
+                           std::to_string(session.sampler.rate().value()) + data_declaration(session));
   }
   EXPECT_EQ(descriptions[0], descriptions[1]);
   EXPECT_EQ(descriptions[0], descriptions[2]);

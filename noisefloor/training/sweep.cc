@@ -164,6 +164,7 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
     NF_TRY(DpStatement statement, statement_of(*parts_->session, request));
     uses.push_back({privacy.budget, request.key, std::move(statement), request.delta});
     uses.back().blocks = description_of(parts_->file.training).chosen;
+    uses.back().use = UseKind::kTraining;
   }
   return uses;
 }

@@ -135,14 +135,24 @@ Result<Checkpoint> begin_from(const RunTerms& terms, DpSgd& sgd) {
   return paid;
 }
 
-// Refuses a checkpoint whose steps this ledger does not know, or that its key did not sign: weights of another origin
-// would be a way around the ledger.
+// Refuses a checkpoint whose steps this ledger does not know, or that neither whoever reserved them nor an owner has
+// signed: weights of another origin would be a way around the ledger. Whoever continues signs for the whole, and hence
+// needs the right to.
 Result<void> expect_charged(const Checkpoint& checkpoint, Ledger& ledger, const std::string& budget) {
+  NF_TRY(const PublicKey own, ledger.signer());
   return ledger.read([&](const LedgerState& state) -> Result<void> {
-    if (checkpoint.signer != state.genesis().key) {
+    const std::uint64_t now = state.next_sequence();
+    if (!checkpoint.signer || state.find_member(*checkpoint.signer) == nullptr) {
       return invalid_argument(
           "the checkpoint is not signed with the key of this ledger: it was altered, or belongs to another ledger or "
           "to version 0.1. Train from the beginning");
+    }
+    for (const auto& [who, key] :
+         {std::pair("the checkpoint", *checkpoint.signer), std::pair("its continuation", own)}) {
+      const auto signer = state.signer_of(who, key, checkpoint.reservations, now);
+      if (!signer.has_value()) {
+        return invalid_argument(signer.error().message + ". Ask that member or an owner to continue it");
+      }
     }
     const bool known =
         checkpoint.ledger == to_hex(state.genesis().ledger) &&
@@ -169,6 +179,7 @@ Result<Released> train_privately(const RunTerms& terms, DpSgd& sgd, SecureRandom
   request.spend.item = terms.item;
   request.spend.blocks = terms.blocks;
   request.spend.note = {terms.name, "training", {"dp-sgd"}, terms.configuration};
+  request.spend.use = UseKind::kTraining;
   return release_by(request, ledger, outlet, [&](const CertifiedSpend& spend) -> Result<Draft> {
     paid.ledger = to_hex(spend.ledger);
     paid.reservations = spend.reservations;

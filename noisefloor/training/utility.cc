@@ -151,6 +151,7 @@ Result<UtilitySpend> utility_spend(const UtilityQuestion& question) {
                   "utility graph",
                   {"dp-sgd"},
                   Json{{"training_file", digest}, {"rows", session.count.units.value()}}.dump()};
+  request.use = UseKind::kUtilityGraph;
   return UtilitySpend{std::move(request), noise};
 }
 

@@ -47,6 +47,17 @@ T value_of(Result<T> result) {
 
 inline void expect_good(const Result<void>& result) { EXPECT_TRUE(result.has_value()) << result.error().message; }
 
+// Makes a ledger on which `key` is that of the first owner; with `by_member`, that of another owner, called "second".
+inline std::unique_ptr<Ledger> new_ledger(const std::string& location, SigningKey key, const LedgerOptions& options,
+                                          bool by_member) {
+  if (!by_member) return value_of(Ledger::create(location, std::move(key), options));
+  {
+    const auto first = value_of(Ledger::create(location, SigningKey::generate(), options));
+    expect_good(first->add_role({"second", Role::kOwner, key.public_key()}));
+  }
+  return value_of(Ledger::open(location, std::move(key), options));
+}
+
 // The message, for more looks at it.
 template <class T>
 std::string expect_error(const Result<T>& result, ErrorCode code, std::string_view part) {

@@ -17,6 +17,17 @@ namespace noisefloor::testing {
 
 enum class Backend { kSqlite, kPostgres };
 
+// A backend, and whether the suite works with the key of a member on a ledger with roles, instead of the first owner's.
+struct Setting {
+  Backend backend;
+  bool by_member = false;
+  operator Backend() const { return backend; }  // NOLINT(google-explicit-constructor): suites take either
+};
+inline constexpr Setting kAsOwner{Backend::kSqlite};
+inline constexpr Setting kAsMember{Backend::kSqlite, true};
+inline constexpr Setting kAsOwnerOnPostgres{Backend::kPostgres};
+inline constexpr Setting kAsMemberOnPostgres{Backend::kPostgres, true};
+
 class LedgerPlace {
  public:
   explicit LedgerPlace(Backend backend) {
@@ -42,6 +53,12 @@ class LedgerPlace {
   // False where no server was started: run through ctest.
   [[nodiscard]] bool is_there() const { return !location_.empty(); }
   [[nodiscard]] const std::string& location() const { return location_; }
+  // The place as another role of the database sees it.
+  [[nodiscard]] std::string location_as(const std::string& database_role) const {
+    std::string other = location_;
+    const std::size_t at = other.find("user=postgres");
+    return at == std::string::npos ? other : other.replace(at, 13, "user=" + database_role);
+  }
   [[nodiscard]] std::string path(const std::string& name) const { return folder_.path(name); }
 
  private:
