@@ -595,7 +595,7 @@ TEST(RoleEntryText, HasOneFormAndNoOther) {
   role.quota = Quota{Epsilon::of(0.5), Delta::of(1e-7), kDay};
   role.until = 5;
   role.row_keys.emplace().fill(7);
-  ReserveEntry use{"b", "k", {}, to_json(pure(0.5)), "", {}, {{0.5}, 0}, {}, {}, UseKind::kStatistic};
+  ReserveEntry use{"b", "k", {}, to_json(pure(0.5)), "", {}, {{0.5}, 0}, {}, {}, {}, UseKind::kStatistic};
   for (const EntryBody& body : std::vector<EntryBody>{role, RoleEntry{"o", Role::kOwner, {}, {}, {}, {}, {}, {}},
                                                       RevokeEntry{"ann", "left \"us\""}, use}) {
     for (const char* by : {"", "ann \"a\""}) {
