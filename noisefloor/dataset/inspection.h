@@ -1,5 +1,5 @@
-// What does not fit in private rows: exact facts, for the custodian who mends them. Every other way to read private rows
-// keeps silent about it (table/odd_records.h).
+// What does not fit in private rows: exact facts, for the custodian who mends them. Every other way to read private
+// rows keeps silent about it (table/odd_records.h).
 //
 // Not private:   the number of records, the number of those that do not fit, and the lines of the first of them are
 //                told without noise, and no epsilon covers that. Whoever shows them says so first.

@@ -157,8 +157,8 @@ Dataset without(const Dataset& data, std::size_t number) {
   return data.take(rows).value();
 }
 
-// The rule for neighbours: whatever one record holds, reading succeeds, and all other examples are what they are without
-// that record.
+// The rule for neighbours: whatever one record holds, reading succeeds, and all other examples are what they are
+// without that record.
 TEST(OddRecords, OfPrivateRowsChangeNothingButThemselves) {
   for (const Format& format : formats()) {
     for (const std::size_t piece : {1U, 7U, 65536U}) {

@@ -232,5 +232,92 @@ TEST_F(TrainingJobTest, FollowsAPlanExactlyOnceAndByItsOwnLedger) {
   expect_error(read_plan(place, file()), ErrorCode::kInvalidArgument, "has changed since");
 }
 
+// Neighbours, format by format: with an odd record in the place of an ordinary one, or beside the others, a charged
+// training says, certifies and notes the same. Only what was released differs.
+class NeighbourTrainingsTest : public TrainingJobTest {
+ protected:
+  struct Said {
+    std::string cost;
+    Json certificate;
+    std::vector<std::string> keys;
+    std::size_t warnings = 0;
+    friend bool operator==(const Said&, const Said&) = default;
+  };
+  // Trains on the files as they are now.
+  Said train() {
+    const std::string name = "run-" + std::to_string(++runs_);
+    const auto ledger = make_ledger(name + "-ledger");
+    TrainingWish asked = wish();
+    asked.folder = path(name);
+    TrainingJob job = value_of(prepare(asked));
+    const TrainingCost cost = value_of(job.cost());
+    Said said;
+    said.cost = std::to_string(cost.epsilon.upper) + " in " + std::to_string(cost.steps.value());
+    witness_.warnings.clear();
+    const TrainingOutcome made = value_of(job.run(ledger.get(), control_));
+    said.warnings = witness_.warnings.size();
+    said.certificate = Json::parse(read(name + "/certificate.json"));
+    for (const char* own : {"released", "ledger", "digest", "public_key", "signature"}) said.certificate.erase(own);
+    const Json notes = Json::parse(read(name + "/run.json"));
+    for (const auto& [key, value] : notes.items()) said.keys.push_back(key);
+    return said;
+  }
+
+  int runs_ = 0;
+};
+
+TEST_F(NeighbourTrainingsTest, OfATableOfPeopleSayTheSame) {
+  std::string text = testing::toy_toml("steps = 4\nnoise_multiplier = 30\n");
+  text.replace(text.find("test_fraction = 0.2\n"), 20,
+               "unit = \"person\"\nperson = \"who\"\nrows_per_person = 2\npeople = 250\n");
+  write("toy.toml", text);
+  std::string table = "x,y,kind,who\n";
+  for (int i = 0; i < 600; ++i)
+    table += "0.1,0.2," + std::string(i % 2 == 0 ? "yes" : "no") + ",P" + std::to_string(i / 2) + "\n";
+  write("data.csv", table);
+  const Said plain = train();
+  EXPECT_NE(plain.certificate.dump().find("the number of people to learn from, 250, is taken as public"),
+            std::string::npos);
+  for (const char* more :
+       {"0.1,0.2,yes,new\n", "0.1,0.2,maybe,new\n", "x,0.2,yes,P1\n", "0.1,0.2,yes,\n", "0.1,0.2\n", "\"\n"}) {
+    write("data.csv", table + more);
+    EXPECT_TRUE(train() == plain) << more;
+  }
+}
+
+TEST_F(NeighbourTrainingsTest, OfSparseExamplesSayTheSame) {
+  std::string text = testing::toy_toml("steps = 4\nnoise_multiplier = 30\n");
+  text =
+      text.substr(0, text.find("[data]")) +
+      "[data]\nformat = \"libsvm\"\ntrain = \"data.svm\"\nrows = 500\ndimension = 3\nlower = 0\nupper = 1\nclasses = "
+      "[\"-1\", \"1\"]\n" +
+      text.substr(text.find("[model]"));
+  write("toy.toml", text);
+  std::string examples;
+  for (int i = 0; i < 300; ++i) examples += i % 2 == 0 ? "1 1:1 3:0.5\n" : "-1 2:1\n";
+  write("data.svm", examples);
+  const Said plain = train();
+  for (const char* more : {"1 1:1\n", "0 1:1\n", "1 9:1\n", "1 1:x\n", "1 2:1 1:1\n", "\n", "1 1\n"}) {
+    write("data.svm", examples + more);
+    EXPECT_TRUE(train() == plain) << more;
+  }
+}
+
+TEST_F(NeighbourTrainingsTest, OfImagesSayTheSame) {
+  std::string text = testing::toy_images_toml("kind = \"logistic\"", "noise_multiplier = 30\n");
+  text.replace(text.find("test_fraction = 0.2\n"), 20, "");
+  write("toy.toml", text);
+  const testing::ToyImages toy = testing::toy_images(4);
+  write("images", toy.images);
+  write("labels", toy.labels);
+  const Said plain = train();
+  for (const char label : {'\x00', '\x01', '\x02', '\xff'}) {
+    std::string labels = toy.labels;
+    labels[labels.size() - 7] = label;
+    write("labels", labels);
+    EXPECT_TRUE(train() == plain) << static_cast<int>(label);
+  }
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -31,7 +31,7 @@ class CliDataset : public ::testing::Test {
   void write(const std::string& name, const std::string& text) const { std::ofstream(folder_.path(name)) << text; }
   void describe(const std::string& name, const std::string& budget = "[budget]\nepsilon = 1\ndelta = 0\n",
                 const std::string& file = "patients.csv") const {
-    write(name + ".toml", "name = \"" + name + "\"\n" + (budget.empty() ? "public = true\n" : "") +
+    write(name + ".toml", "name = \"" + name + "\"\nrows = 400\n" + (budget.empty() ? "public = true\n" : "") +
                               "[data]\nformat = \"csv\"\nfile = \"" + file +
                               "\"\nlabel = \"ill\"\nclasses = [\"no\", \"yes\"]\n[[data.column]]\nname = \"age\"\n"
                               "lower = 0\nupper = 100\n" +

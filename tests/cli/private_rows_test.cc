@@ -1,5 +1,5 @@
-// Whatever a record of private rows holds, the program says the same: no error, no text and no number is an answer about
-// it, except through noise.
+// Whatever a record of private rows holds, the program says the same: no error, no text and no number is an answer
+// about it, except through noise.
 #include <gtest/gtest.h>
 
 #include <fstream>

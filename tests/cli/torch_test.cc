@@ -47,6 +47,7 @@ delta = 1e-5
 [data]
 format = "text"
 train = "text.txt"
+rows = 1730
 length = 12
 alphabet = "alphabet.txt"
 replacement = "?"
