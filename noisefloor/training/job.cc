@@ -118,7 +118,7 @@ Result<Outlook> TrainingJob::outlook(Ledger* ledger) {
   if (!parts_->request.charged()) return Outlook{.fits = true};
   NF_TRY(const TrainingCost planned, cost());
   if (parts_->plan && ledger != nullptr) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
-  if (ledger != nullptr) NF_TRY_VOID(start_of(*parts_->session, *ledger));
+  NF_TRY_VOID(start_of(*parts_->session, ledger));
   return outlook_for(parts_->dataset.name, {planned.spend}, planned.budget, ledger);
 }
 
@@ -129,6 +129,8 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
   const RunRequest& request = parts_->request;
   if (request.charged() && ledger != nullptr) {
     if (parts_->plan) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
+    // A run that is refused adds no dataset.
+    NF_TRY_VOID(start_of(session, ledger));
     NF_TRY(const TrainingCost planned, cost());
     NF_TRY(std::string payer,
            find_payer(*ledger, parts_->file, parts_->dataset, {&planned.spend, 1}, parts_->unknown, control));

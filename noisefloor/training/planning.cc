@@ -122,6 +122,7 @@ Result<std::optional<UtilitySpend>> PlanJob::cost() const {
 Result<Outlook> PlanJob::outlook(Ledger* ledger, const PlanFile* plan) const {
   std::vector<ReserveRequest> uses;
   NF_TRY(const std::optional<UtilitySpend> graph, cost());
+  if (graph) NF_TRY_VOID(expect_start(parts_->file, ledger));
   if (graph) uses.push_back(graph->request);
   if (plan != nullptr) uses.push_back(set_aside_use(*plan));
   return outlook_for(description_of(parts_->file.training).name, std::move(uses),
@@ -134,6 +135,7 @@ Result<std::vector<UtilityCurve>> PlanJob::draw_graph(Ledger* ledger, const JobC
   if (follows_a_phase()) return std::vector<UtilityCurve>{};
   NF_TRY(const std::optional<UtilitySpend> spend, cost());
   if (spend && ledger != nullptr) {
+    NF_TRY_VOID(expect_start(parts_->file, ledger));  // a graph that is refused adds no dataset
     NF_TRY(parts_->file.training.privacy.budget,
            find_payer(*ledger, parts_->file, description_of(parts_->file.training), {&spend->request, 1},
                       parts_->wish.unknown, control));

@@ -42,18 +42,19 @@ Result<StartPoint> public_start(std::string_view bytes, const std::string& words
 }  // namespace
 
 Result<StartPoint> start_point_of(std::string_view bytes, const std::optional<std::string>& declared_public,
-                                  Ledger& ledger, const std::string& budget) {
+                                  Ledger* ledger, const std::string& budget) {
   if (declared_public) return public_start(bytes, *declared_public);
   const std::optional<VerifiedRelease> release = certified(bytes);
   if (!release) return needs_a_reason("these weights have no certificate that holds");
   const Certificate& certificate = release->certificate.certificate;
   if (!certificate.spend) return needs_a_reason("these weights were trained without privacy");
-  if (const Result<void> paid = verify_in_ledger(*release, ledger); !paid.has_value()) {
+  if (ledger == nullptr) return needs_a_reason("these weights were paid for by another ledger");
+  if (const Result<void> paid = verify_in_ledger(*release, *ledger); !paid.has_value()) {
     if (paid.error().code != ErrorCode::kVerificationFailed) return paid.error();
     return needs_a_reason(paid.error().message);
   }
   bool same_rows = false;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+  NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
     if (state.find(budget) == nullptr) return success();  // a budget that would be made has paid for nothing
     same_rows = state.payer_of(certificate.spend->budget).terms->name == state.payer_of(budget).terms->name;
     return success();

@@ -153,6 +153,7 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
 
 Result<Outlook> SweepJob::outlook(Ledger* ledger) {
   if (!charged()) return Outlook{.fits = true};
+  NF_TRY_VOID(start_of(*parts_->session, ledger));
   NF_TRY(std::vector<ReserveRequest> uses, spends());
   return outlook_for(description_of(parts_->file.training).name, std::move(uses),
                      budget_of(parts_->file.training.privacy), ledger);
@@ -162,6 +163,7 @@ Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& co
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
   if (charged() && ledger != nullptr) {
+    NF_TRY_VOID(start_of(*parts_->session, ledger));  // a sweep that is refused adds no dataset
     NF_TRY(const std::vector<ReserveRequest> uses, spends());
     NF_TRY(
         parts_->file.training.privacy.budget,
