@@ -133,6 +133,7 @@ void write(Writer& out, const AbortEntry& e) {
 void write(Writer& out, const AdoptEntry& e) {
   out.whole(R"(,"entry":"adopt","epoch":)", e.epoch);
   out.text(R"(,"reason":)", e.reason);
+  if (e.missing) out.whole(R"(,"missing":)", *e.missing);
 }
 
 void write(Writer& out, const DatasetEntry& e) {
@@ -158,6 +159,11 @@ void write(Writer& out, const RetireEntry& e) {
 }
 
 void write(Writer& out, const ClockEntry& e) { out.text(R"(,"entry":"clock","reason":)", e.reason); }
+
+void write(Writer& out, const WitnessEntry& e) {
+  out.text(R"(,"entry":"witness","place":)", e.place);
+  if (!e.dropped.empty()) out.text(R"(,"dropped":)", e.dropped);
+}
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
@@ -314,6 +320,7 @@ std::optional<EntryBody> read_adopt(CanonicalReader& in) {
   e.epoch = in.count();
   in.literal(R"(,"reason":)");
   e.reason = in.string();
+  if (in.maybe(R"(,"missing":)")) e.missing = in.count();
   return e;
 }
 
@@ -359,6 +366,14 @@ std::optional<EntryBody> read_clock(CanonicalReader& in) {
   ClockEntry e{};
   in.literal(R"("clock","reason":)");
   e.reason = in.string();
+  return e;
+}
+
+std::optional<EntryBody> read_witness_entry(CanonicalReader& in) {
+  WitnessEntry e{};
+  in.literal(R"("witness","place":)");
+  e.place = in.string();
+  e.dropped = optional_text(in, R"(,"dropped":)");
   return e;
 }
 
@@ -411,6 +426,8 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = read_retire(in);
   } else if (kind_is("clock")) {
     body = read_clock(in);
+  } else if (kind_is("witness")) {
+    body = read_witness_entry(in);
   }
   in.literal("}");
   if (!body || !in.done()) {

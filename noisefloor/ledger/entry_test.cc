@@ -57,6 +57,9 @@ std::vector<Entry> one_of_each() {
       {9, 9, AbortEntry{6, digest(6)}},
       {10, 10, AdoptEntry{1, "moved"}},
       {11, 3, ClockEntry{"the clock \"jumped\""}},
+      {12, 3, AdoptEntry{2, "restored", 17}},
+      {13, 3, WitnessEntry{"/mnt/\"other\"/w", {}}},
+      {14, 3, WitnessEntry{"postgresql://db/x", "gone"}},
   };
 }
 

@@ -39,6 +39,7 @@ Result<void> check_new_names(const EntryBody& body) {
                  [](const DatasetEntry& e) { return check_name("the name of a dataset", e.name); },
                  [](const RetireEntry& e) { return check_name("the reason", e.reason); },
                  [](const ClockEntry& e) { return check_name("the reason", e.reason); },
+                 [&](const WitnessEntry& e) { return check_optional("the reason", e.dropped); },
                  [](const auto&) -> Result<void> { return success(); }},
       body);
 }
@@ -257,6 +258,7 @@ Result<void> LedgerState::add(const Entry& /*entry*/, const AdoptEntry& e) {
     return invalid_argument(fmt::format("found epoch {} where epoch {} should be", e.epoch, epoch_ + 1));
   }
   epoch_ = e.epoch;
+  if (e.missing) given_up_.emplace_back(e.epoch, *e.missing);
   return success();
 }
 

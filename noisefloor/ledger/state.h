@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/result.h"
@@ -107,6 +108,14 @@ class LedgerState {
   // Checks that a dataset may be added. `budget_is_new`: the budget will be made right before it.
   [[nodiscard]] Result<void> check_dataset(const DatasetEntry& e, bool budget_is_new) const;
 
+  // Whether heads that are signed with this key are those of this ledger.
+  [[nodiscard]] bool may_sign_heads(const PublicKey& key) const { return key == genesis_.key; }
+  // The places that every writer asks before it writes, in the order in which they were added.
+  [[nodiscard]] const std::vector<std::string>& witnesses() const { return witnesses_; }
+  // Whether the owner has declared lost what was seen in this epoch up to this entry, when the ledger was adopted
+  // later.
+  [[nodiscard]] bool has_given_up(std::uint64_t epoch, std::uint64_t sequence) const;
+
   // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
 
@@ -128,6 +137,7 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const ContentEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const RetireEntry& e);
   [[nodiscard]] Result<void> add(const Entry& entry, const ClockEntry& e);
+  [[nodiscard]] Result<void> add(const Entry& entry, const WitnessEntry& e);
   // Checks the rules that only new entries need to keep.
   [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
@@ -137,6 +147,8 @@ class LedgerState {
   TimeMs last_time_ = 0;
   bool clock_was_set_ = false;  // programs that do not know apply_new's rules cannot have written what follows
   std::uint64_t epoch_ = 0;
+  std::vector<std::string> witnesses_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> given_up_;  // epochs of adoptions, and the last entry of each
   GenesisEntry genesis_{};
   std::vector<Budget> budgets_;
   std::unordered_map<std::string, std::uint32_t> by_name_;

@@ -12,6 +12,8 @@ Result<std::optional<StoredEntry>> LedgerTransaction::entry(std::uint64_t sequen
 }
 
 std::uint64_t store_version_of(const EntryBody& body) {
+  if (std::holds_alternative<WitnessEntry>(body)) return kStoreVersionWithRoles;
+  if (const auto* adopt = std::get_if<AdoptEntry>(&body)) return adopt->missing ? kStoreVersionWithRoles : 1;
   return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
 }
 

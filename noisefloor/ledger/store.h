@@ -64,6 +64,14 @@ class LedgerTransaction {
   // Makes room for what this version can hold. Programs that do not know it refuse to open the store from then on.
   // Changes nothing if the store has this version or a newer one.
   [[nodiscard]] virtual Result<void> raise_version(std::uint64_t version) = 0;
+
+  // The fence of a database that is not a file: which database it was when the ledger was made or adopted. Says why
+  // this is another one, or nothing if it is the same, or if no fence was written yet.
+  [[nodiscard]] virtual Result<std::optional<std::string>> find_moved() { return std::optional<std::string>(); }
+  // Whether a fence has yet to be written, and may be.
+  [[nodiscard]] virtual Result<bool> lacks_fence() { return false; }
+  // Says that this database is the ledger from now on.
+  [[nodiscard]] virtual Result<void> set_fence() { return success(); }
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 
