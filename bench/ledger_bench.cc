@@ -91,8 +91,8 @@ enum class By { kOwner, kAnalyst };
 
 class Spender {
  public:
-  explicit Spender(const std::string& location, By by = By::kOwner)
-      : ledger_(value_of(Ledger::create(location, SigningKey::generate(), {}))), location_(location) {
+  explicit Spender(const std::string& location, By by = By::kOwner, LedgerOptions options = {})
+      : ledger_(value_of(Ledger::create(location, SigningKey::generate(), std::move(options)))), location_(location) {
     check(ledger_->create_budget(terms()));
     if (by == By::kOwner) return;
     SigningKey key = SigningKey::generate();
@@ -101,6 +101,8 @@ class Spender {
     check(ledger_->add_role(analyst));
     ledger_ = value_of(Ledger::open(location, std::move(key), {}));
   }
+  // Lets another ledger keep the head of this one.
+  void watch_by(const std::string& peer) { check(ledger_->add_witness(peer)); }
 
   void reserve() {
     const auto spend = ledger_->reserve(request(count_++));
@@ -176,14 +178,44 @@ void roles(Json& json, const std::string& name, const std::string& database, con
   analyst.verify();
 }
 
+// What a counter of this machine and a peer ledger cost a reservation.
+struct Guarded {
+  Rate bare;     // without a counter
+  Rate watched;  // with a counter, and with a peer
+};
+
+void guarded_lines(Json& json, const std::string& name, const std::string& label, const Rate& single,
+                   const Guarded& guarded) {
+  line(json, (name + "_without_counter").c_str(), (label + ": one spender, no counter").c_str(), guarded.bare.value(),
+       "reservations/s");
+  line(json, (name + "_counter_cost").c_str(), "  time with a counter over time without",
+       guarded.bare.value() / single.value(), "");
+  line(json, (name + "_watched").c_str(), (label + ": one spender, and a peer").c_str(), guarded.watched.value(),
+       "reservations/s");
+  line(json, (name + "_peer_cost").c_str(), "  time with a peer over time without",
+       single.value() / guarded.watched.value(), "");
+}
+
+LedgerOptions without_counters() {
+  LedgerOptions options;
+  options.counters = CounterPlaces{};
+  return options;
+}
+
 void sqlite(Json& json, const std::string& folder) {
   RawDisk disk(folder + "/raw");
   Spender spender(folder + "/bench.ledger");
+  Spender bare(folder + "/bare.ledger", By::kOwner, without_counters());
+  Spender watched(folder + "/watched.ledger");
+  watched.watch_by(folder + "/bare.ledger");
   Rate raw;
   Rate single;
+  Guarded guarded;
   for (int i = 0; i < kSlices; ++i) {
     run_slice(raw, [&] { disk.write(); });
     run_slice(single, [&] { spender.reserve(); });
+    run_slice(guarded.bare, [&] { bare.reserve(); });
+    run_slice(guarded.watched, [&] { watched.reserve(); });
   }
   Rate many;
   Rate grouped;
@@ -197,6 +229,7 @@ void sqlite(Json& json, const std::string& folder) {
   line(json, "fsync_per_second", "disk: write and fsync of a page", raw.value(), "/s");
   line(json, "sqlite_single", "SQLite: one spender", single.value(), "reservations/s");
   line(json, "sqlite_single_over_fsync", "  over the disk's rate", single.value() / raw.value(), "");
+  guarded_lines(json, "sqlite", "SQLite", single, guarded);
   line(json, "sqlite_64_spenders", "SQLite: 64 spenders", many.value(), "reservations/s");
   line(json, "sqlite_64_spenders_over_fsync", "  over the disk's rate", many.value() / raw_again.value(), "");
   line(json, "sqlite_grouped", "SQLite: groups of 256", grouped.value(), "reservations/s");
@@ -229,16 +262,21 @@ class PlainInserts {
   std::uint64_t count_ = 0;
 };
 
-void postgres(Json& json, const std::string& location) {
+void postgres(Json& json, const std::string& folder, const std::string& location) {
   PlainInserts plain(location);
   Spender spender(location);
+  // There is one ledger in a database: the one that is watched is a file.
+  Spender watched(folder + "/watched_by_postgres.ledger");
+  watched.watch_by(location);
   Rate inserts;
   Rate single;
   Rate many;
   Rate grouped;
+  Rate by_peer;
   for (int i = 0; i < kSlices; ++i) {
     run_slice(inserts, [&] { plain.insert(); });
     run_slice(single, [&] { spender.reserve(); });
+    run_slice(by_peer, [&] { watched.reserve(); });
     spender.reserve_by_many(many, kSliceSeconds);
     run_slice(grouped, [&] { spender.reserve_group(); });
   }
@@ -246,6 +284,8 @@ void postgres(Json& json, const std::string& location) {
   line(json, "postgres_plain_inserts", "PostgreSQL: plain inserts, one client", inserts.value(), "/s");
   line(json, "postgres_single", "PostgreSQL: one spender", single.value(), "reservations/s");
   line(json, "postgres_single_over_plain", "  over plain inserts", single.value() / inserts.value(), "");
+  line(json, "sqlite_watched_by_postgres", "SQLite: one spender, and a peer in PostgreSQL", by_peer.value(),
+       "reservations/s");
   line(json, "postgres_64_spenders", "PostgreSQL: 64 spenders", many.value(), "reservations/s");
   line(json, "postgres_grouped", "PostgreSQL: groups of 256", grouped.value(), "reservations/s");
   line(json, "postgres_grouped_over_plain", "  over plain inserts", grouped.value() / inserts.value(), "");
@@ -268,12 +308,14 @@ int run(int argc, char** argv) {
   const std::string folder = std::string(argv[1]) + "/ledger_bench";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
+  // Nothing is written to the home of whoever measures.
+  if (::setenv("NOISEFLOOR_STATE_DIR", std::filesystem::absolute(folder + "/counters").c_str(), 1) != 0) fail("setenv");
   Json json;
   sqlite(json, folder);
   if (argc > 3) {
     std::string location;
     std::getline(std::ifstream(argv[3]) >> std::ws, location);
-    postgres(json, location);
+    postgres(json, folder, location);
   }
   std::filesystem::remove_all(folder);
   std::ofstream(argv[2]) << json.dump(2) << "\n";

@@ -91,6 +91,7 @@ struct CommitOptions : LedgerAccess {
 
 struct AdoptOptions : LedgerAccess {
   std::string reason;
+  bool lost = false;
 };
 
 // --- Reading what was asked for --------------------------------------------------------------------------------------
@@ -263,8 +264,8 @@ Result<Summary> run_commit(const CommitOptions& o) {
 }
 
 Result<Summary> run_adopt(const AdoptOptions& o) {
-  NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o));
-  NF_TRY_VOID(ledger->adopt(o.reason));
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(o, OpenFor::kMending));
+  NF_TRY_VOID(ledger->adopt(o.reason, o.lost ? Ledger::Lost::kGivenUp : Ledger::Lost::kNothing));
   NF_TRY(const Witness head, ledger->witness());
   return summary_of_adoption(location_of(o), head);
 }
@@ -392,8 +393,14 @@ Examples:
   add_writing(budget, action, "commit", "Record what was released for a reservation", "2 --release answer.json --keep",
               run_commit);
   add_budget_look_commands(budget, action);
-  add_writing(budget, action, "adopt", "Go on with a restored or moved copy",
-              "--reason \"disk was replaced\" --witness trial.witness", run_adopt);
+  const auto declare_adopt = [](CLI::App& command, AdoptOptions& o) {
+    declare(command, o);
+    OptionGroup(command).flag("--lost", o.lost,
+                              "Also if entries are missing that were seen: what they spent counts no longer");
+    o.add_to(command, true, true);
+  };
+  add_command<AdoptOptions>(budget, action, "adopt", "Go on with a restored or moved copy",
+                            "--reason \"disk was replaced\" --witness trial.witness", declare_adopt, run_adopt);
   add_writing(budget, action, "clock", "Go on from the present time, after a clock that was ahead wrote entries",
               "--reason \"the clock of host 3 jumped to 2099\"", run_clock);
 }

@@ -43,6 +43,9 @@ struct ExportOptions : BudgetOptions {
 
 struct WitnessOptions : LedgerAccess {
   std::string output;
+  std::string add;
+  std::string drop;
+  std::string reason;
 };
 
 Result<Summary> run_show_budget(const ShowOptions& o) {
@@ -50,7 +53,9 @@ Result<Summary> run_show_budget(const ShowOptions& o) {
   if (o.budget.empty()) return summary_of_ledger(*ledger, location_of(o));
   NF_TRY(const std::optional<Delta> at, optional_quantity<Delta>("--delta", o.delta));
   NF_TRY(const BudgetSummary found, summarize(*ledger, o.budget, at));
-  return summary_of(found);
+  Summary summary = summary_of(found);
+  add_doubt(summary, *ledger);
+  return summary;
 }
 
 Result<Summary> run_history(const BudgetOptions& o) {
@@ -101,6 +106,14 @@ Result<Summary> run_export(const ExportOptions& o) {
 }
 
 Result<Summary> run_witness(const WitnessOptions& o) {
+  if ((o.output.empty() ? 0 : 1) + (o.add.empty() ? 0 : 1) + (o.drop.empty() ? 0 : 1) != 1) {
+    return invalid_argument("give one of --output FILE, --add PLACE and --drop PLACE");
+  }
+  if (o.output.empty()) {
+    NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_write(o, OpenFor::kMending));
+    NF_TRY_VOID(o.drop.empty() ? ledger->add_witness(o.add) : ledger->drop_witness(o.drop, o.reason));
+    return summary_of_witnesses(*ledger, location_of(o));
+  }
   NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
   NF_TRY(const Witness witness, ledger->witness());
   NF_TRY_VOID(write_witness(o.output, witness));
@@ -134,7 +147,13 @@ void declare_export(CLI::App& command, ExportOptions& o) {
 }
 
 void declare_witness(CLI::App& command, WitnessOptions& o) {
-  OptionGroup(command).required("--output", o.output, "Where the witness goes", "FILE");
+  const OptionGroup options(command);
+  options.optional("--output", o.output, "Write the signed head to this file, to be kept elsewhere", "FILE");
+  options.optional("--add", o.add, "Ask this place before every write: a file on another mount, or another ledger",
+                   "PLACE");
+  options.optional("--drop", o.drop, "Ask this place no longer; with --reason", "PLACE");
+  options.optional("--reason", o.reason, "Why, for the history", "TEXT");
+  o.add_to(command, true, true);
 }
 
 // A subcommand that only reads the ledger.
@@ -160,8 +179,8 @@ void add_budget_look_commands(CLI::App& budget, Action& action) {
            declare_verify_ledger, run_verify_ledger, true);
   add_look(budget, action, "export", "Write the audit records as JSON", "trial --output audit.json", declare_export,
            run_export);
-  add_look(budget, action, "witness", "Write the signed head, to be kept elsewhere", "--output trial.witness",
-           declare_witness, run_witness);
+  add_command<WitnessOptions>(budget, action, "witness", "Let somebody else know how far the ledger has come",
+                              "--add /mnt/elsewhere/trial.witness", declare_witness, run_witness);
 }
 
 }  // namespace noisefloor::cli

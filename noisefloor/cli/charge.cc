@@ -24,15 +24,15 @@ void ChargeOptions::add_to(CLI::App& command) {
   group.flag("--dry-run", dry_run, "Show what --charge would spend and whether it fits; draw and spend nothing");
   OptionGroup(command, "Output")
       .optional("--output", output, "Write the answer here, and its certificate beside it; with --charge", "FILE");
-  LedgerAccess::add_to(command, true, false);
+  LedgerAccess::add_to(command, true, true);
 }
 
 Result<bool> ChargeOptions::stated() const {
   if (budget.empty()) {
     if (dry_run) return invalid_argument("--dry-run shows what would be charged: name the budget with --charge");
-    if (key.empty() && output.empty() && ledger.empty()) return false;
+    if (key.empty() && output.empty() && ledger.empty() && witnesses.empty()) return false;
     return invalid_argument(
-        "--key, --output and --ledger are for an answer that is paid for: name its budget with --charge");
+        "--key, --output, --ledger and --witness are for an answer that is paid for: name its budget with --charge");
   }
   if (key.empty()) {
     return invalid_argument("--charge needs --key, a name for this question: whoever asks again gets the same answer");

@@ -1,13 +1,12 @@
 // Which ledger a command works on, and its key.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/ledger/ledger.h"
+#include "noisefloor/ledger/ledger_location.h"
 
 namespace CLI {
 class App;
@@ -31,26 +30,15 @@ inline constexpr const char* kSignerHelp =
 // --key-file, or NOISEFLOOR_LEDGER_KEY, or the ledger's name with .key.
 [[nodiscard]] Result<std::string> key_file_of(const LedgerAccess& access);
 
-[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access);
+// ledger/ledger_location.h, with the place, the key and the witnesses that the options name.
+[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access,
+                                                            OpenFor purpose = OpenFor::kWriting);
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access);
-
-// Whether there is a ledger at that place, or a key to one in PostgreSQL.
 [[nodiscard]] bool ledger_is_there(const LedgerAccess& access);
-
-// The ledger, made with a new key if there is none.
-struct OpenedLedger {
-  std::unique_ptr<Ledger> ledger;
-  bool is_new;
-};
 [[nodiscard]] Result<OpenedLedger> open_or_create(const LedgerAccess& access);
-
-// The ledger that is to pay for uses of the dataset which `file` describes. Unless `create` is set, neither a ledger
-// nor a budget is made: the refusal says what would be. Uses that the budget would not allow for leave no ledger
-// behind.
-using AskOutlook = std::function<Result<Outlook>(Ledger*)>;
+// For uses of the dataset which `file` describes.
 [[nodiscard]] Result<OpenedLedger> open_to_pay(const LedgerAccess& access, bool create, const BudgetTerms& if_new,
                                                const std::string& file, const AskOutlook& outlook);
-// The outlook on the ledger, which is only read, or on none if there is none.
 [[nodiscard]] Result<Outlook> outlook_at(const LedgerAccess& access, const AskOutlook& outlook);
 
 }  // namespace noisefloor::cli

@@ -167,6 +167,24 @@ Result<std::vector<RoleChange>> role_changes(Ledger& ledger) {
   return changes;
 }
 
+Result<std::vector<GuardChange>> guard_changes(Ledger& ledger) {
+  std::vector<GuardChange> changes;
+  NF_TRY_VOID(for_each_entry(ledger, [&](const Entry& entry) -> Result<void> {
+    if (const auto* adopt = std::get_if<AdoptEntry>(&entry.body)) {
+      const std::string lost =
+          adopt->missing ? fmt::format("without entries up to {} that were seen: ", *adopt->missing) : "";
+      changes.push_back({entry.sequence, entry.time, "adopt", lost + adopt->reason, adopt->missing});
+    } else if (const auto* witness = std::get_if<WitnessEntry>(&entry.body)) {
+      const std::string place = without_password(witness->place);
+      changes.push_back({entry.sequence, entry.time, "witness",
+                         witness->dropped.empty() ? place + " is asked from here on"
+                                                  : fmt::format("{} is dropped: {}", place, witness->dropped)});
+    }
+    return success();
+  }));
+  return changes;
+}
+
 Result<BudgetSummary> summarize(Ledger& ledger, const std::string& budget, std::optional<Delta> at) {
   NF_TRY(const LedgerState::Budget found, ledger.budget(budget));
   NF_TRY(const auto settled, settlements(ledger));

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "noisefloor/accounting/comparison.h"
@@ -62,6 +63,16 @@ struct RoleChange {
 };
 
 [[nodiscard]] Result<std::vector<RoleChange>> role_changes(Ledger& ledger);
+// An adoption, or a witness that was added or dropped.
+struct GuardChange {
+  std::uint64_t sequence;
+  TimeMs time;
+  std::string_view kind;                      // "adopt" or "witness"
+  std::string what;                           // in words, with the reason
+  std::optional<std::uint64_t> missing = {};  // of an adoption: the last entry that is missing
+};
+
+[[nodiscard]] Result<std::vector<GuardChange>> guard_changes(Ledger& ledger);
 
 struct BudgetSummary {
   LedgerState::Budget budget;

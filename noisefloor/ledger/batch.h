@@ -19,11 +19,14 @@ namespace noisefloor {
 // Collects the entries that the writers of one transaction add, and writes them at once.
 class Ledger::Batch {
  public:
-  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time, std::string by)
-      : ledger_(ledger), transaction_(transaction), time_(time), by_(std::move(by)) {}
+  Batch(Ledger& ledger, LedgerTransaction& transaction, TimeMs time, std::string by,
+        std::optional<std::uint64_t> missing)
+      : ledger_(ledger), transaction_(transaction), time_(time), by_(std::move(by)), missing_(missing) {}
 
   [[nodiscard]] const LedgerState& state() const { return ledger_.state_; }
   [[nodiscard]] TimeMs time() const { return time_; }
+  // The last entry that was seen and is missing, in an adoption that gives it up.
+  [[nodiscard]] std::optional<std::uint64_t> missing() const { return missing_; }
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
   // Returns the entry's sequence, or an error with the rule that the entry breaks.
@@ -101,6 +104,7 @@ class Ledger::Batch {
   };
   std::vector<Allowed> allowed_;
   std::vector<std::string> disallowed_;
+  std::optional<std::uint64_t> missing_;
   std::uint64_t version_ = 1;  // of a store that may hold the staged entries
   std::vector<StoredEntry> staged_;
   std::map<std::uint64_t, std::string> answers_;

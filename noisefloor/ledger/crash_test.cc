@@ -14,6 +14,7 @@
 #include "noisefloor/random/uniform.h"
 #include "tests/support/child_process.h"
 #include "tests/support/faulty_vfs.h"
+#include "tests/support/kept_counters.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
 
@@ -143,12 +144,14 @@ class CrashBench {
   void keep() {
     ledger_ = content_of(location());
     fence_ = content_of(location() + ".fence");
+    counters_.keep();
   }
   void put_back() const {
     for (const char* beside : {"-wal", "-shm", "-journal"}) std::filesystem::remove(location() + beside);
     std::filesystem::remove(released());
     overwrite(location(), ledger_);
     overwrite(location() + ".fence", fence_);
+    counters_.put_back();
   }
 
   // Checks what must hold after every crash.
@@ -189,6 +192,7 @@ class CrashBench {
   LedgerPlace place_;
   std::string ledger_;
   std::string fence_;
+  testing::KeptCounters counters_;
 };
 
 // Runs one child for every operation k of the workload, until the workload ends before operation k.

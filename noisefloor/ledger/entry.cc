@@ -147,6 +147,7 @@ void write(Writer& out, const AbortEntry& e) {
 void write(Writer& out, const AdoptEntry& e) {
   out.whole(R"(,"entry":"adopt","epoch":)", e.epoch);
   out.text(R"(,"reason":)", e.reason);
+  if (e.missing) out.whole(R"(,"missing":)", *e.missing);
 }
 
 void write(Writer& out, const DatasetEntry& e) {
@@ -189,6 +190,11 @@ void write(Writer& out, const ExposedEntry& e) {
 void write(Writer& out, const RoleEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
 
 void write(Writer& out, const RevokeEntry& e) { out.raw(R"(,"entry":)", internal::fields_of(e)); }
+
+void write(Writer& out, const WitnessEntry& e) {
+  out.text(R"(,"entry":"witness","place":)", e.place);
+  if (!e.dropped.empty()) out.text(R"(,"dropped":)", e.dropped);
+}
 
 // --- Reading ---------------------------------------------------------------------------------------------------------
 
@@ -365,6 +371,7 @@ std::optional<EntryBody> read_adopt(CanonicalReader& in) {
   e.epoch = in.count();
   in.literal(R"(,"reason":)");
   e.reason = in.string();
+  if (in.maybe(R"(,"missing":)")) e.missing = in.count();
   return e;
 }
 
@@ -439,6 +446,14 @@ std::optional<EntryBody> read_exposed(CanonicalReader& in) {
   return e;
 }
 
+std::optional<EntryBody> read_witness_entry(CanonicalReader& in) {
+  WitnessEntry e{};
+  in.literal(R"("witness","place":)");
+  e.place = in.string();
+  e.dropped = optional_text(in, R"(,"dropped":)");
+  return e;
+}
+
 std::string head_message(const Digest& ledger, std::uint64_t epoch, std::uint64_t sequence, const Digest& hash) {
   return fmt::format("noisefloor ledger head v1 {} {} {} {}", to_hex(ledger), epoch, sequence, to_hex(hash));
 }
@@ -497,6 +512,8 @@ Result<Entry> parse_entry(std::string_view json_text) {
     body = internal::read_role(in);
   } else if (kind_is("revoke")) {
     body = internal::read_revoke(in);
+  } else if (kind_is("witness")) {
+    body = read_witness_entry(in);
   }
   std::string by = optional_text(in, R"(,"by":)");
   if (by == kFirstOwner) in.fail();  // one entry has one text, and this name is left out

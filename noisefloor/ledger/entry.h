@@ -74,6 +74,8 @@ struct AbortEntry {
 struct AdoptEntry {
   std::uint64_t epoch;
   std::string reason;
+  // Entries up to this one were seen and are not in this copy. The owner gave them up.
+  std::optional<std::uint64_t> missing = {};
 };
 
 // A dataset that the ledger knows from here on.
@@ -157,9 +159,15 @@ struct RevokeEntry {
   std::string reason;
 };
 
-using EntryBody =
-    std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry, DatasetEntry,
-                 ContentEntry, RetireEntry, ClockEntry, ExposureEntry, ExposedEntry, RoleEntry, RevokeEntry>;
+// From here on every writer asks the witness at this place, or no longer asks it.
+struct WitnessEntry {
+  std::string place;
+  std::string dropped = {};  // why it is asked no longer; empty: it is asked from here on
+};
+
+using EntryBody = std::variant<GenesisEntry, BudgetEntry, ReserveEntry, CommitEntry, AbortEntry, AdoptEntry,
+                               DatasetEntry, ContentEntry, RetireEntry, ClockEntry, ExposureEntry, ExposedEntry,
+                               RoleEntry, RevokeEntry, WitnessEntry>;
 
 struct Entry {
   std::uint64_t sequence;  // 0, 1, 2, …

@@ -66,6 +66,9 @@ std::vector<Entry> one_of_each() {
       {18, 18, RoleEntry{"ann", Role::kAnalyst, digest(7), {"trial", "b\\"}, {UseKind::kTraining}, {}, 5, {}},
        "second"},
       {19, 19, RevokeEntry{"ann", "left"}, "ann"},
+      {20, 20, AdoptEntry{2, "restored", 17}},
+      {21, 21, WitnessEntry{"/mnt/\"other\"/w", {}}},
+      {22, 22, WitnessEntry{"postgresql://db/x", "gone"}},
   };
 }
 

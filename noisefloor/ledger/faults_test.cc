@@ -8,9 +8,11 @@
 
 #include <filesystem>
 
+#include "noisefloor/ledger/fence.h"
 #include "noisefloor/ledger/open_store.h"
 #include "tests/support/child_process.h"
 #include "tests/support/faulty_vfs.h"
+#include "tests/support/kept_counters.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
 
@@ -106,12 +108,14 @@ class FaultsTest : public ::testing::Test {
   void keep() {
     ledger_ = content_of(path());
     fence_ = content_of(fence_path());
+    counters_.keep();
   }
   // Restores the files as they were at keep(), in the same inodes.
   void put_back() const {
     for (const char* beside : {"-wal", "-shm", "-journal"}) std::filesystem::remove(path() + beside);
     overwrite(path(), ledger_);
     overwrite(fence_path(), fence_);
+    counters_.put_back();
   }
   // Leaves entries that are only in the log, as a killed process does.
   void leave_a_log(int spends) const {
@@ -195,6 +199,7 @@ class FaultsTest : public ::testing::Test {
   LedgerPlace place_{Backend::kSqlite};
   std::string ledger_;
   std::string fence_;
+  testing::KeptCounters counters_;
 };
 
 // The same with an analyst who has a quota.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -21,11 +22,17 @@ namespace {
 
 // The size of one disk block, so that the fence is written at once.
 constexpr std::size_t kFenceBytes = 512;
+constexpr std::size_t kMarkBytes = 8;
 
 std::string to_text(const Fence& fence) {
-  std::string text = fmt::format(
-      R"({{"fence":1,"ledger":"{}","inode":{},"born_ns":{},"epoch":{},"sequence":{},"hash":"{}"}})",
-      to_hex(fence.ledger), fence.file.inode, fence.file.born_ns, fence.epoch, fence.sequence, to_hex(fence.hash));
+  // A fence that names no counters has the form of version 1, which older programs read.
+  std::string counters;
+  for (const std::string& one : fence.counters) counters += fmt::format(R"({}"{}")", counters.empty() ? "" : ",", one);
+  if (!fence.counters.empty()) counters = fmt::format(R"(,"counters":[{}])", counters);
+  std::string text =
+      fmt::format(R"({{"fence":{},"ledger":"{}","inode":{},"born_ns":{},"epoch":{},"sequence":{},"hash":"{}"{}}})",
+                  counters.empty() ? 1 : 2, to_hex(fence.ledger), fence.file.inode, fence.file.born_ns, fence.epoch,
+                  fence.sequence, to_hex(fence.hash), counters);
   text += "\n" + to_hex(blake2b(text));
   text.resize(kFenceBytes - 1, ' ');
   return text + "\n";
@@ -36,7 +43,9 @@ std::optional<Fence> from_text(std::string_view text) {
   if (end == std::string_view::npos) return std::nullopt;
   Fence fence{};
   CanonicalReader in(text.substr(0, end));
-  in.literal(R"({"fence":1,"ledger":)");
+  in.literal(R"({"fence":)");
+  const bool names_counters = in.count() == 2;
+  in.literal(R"(,"ledger":)");
   fence.ledger = in.bytes<kDigestBytes>();
   in.literal(R"(,"inode":)");
   fence.file.inode = in.count();
@@ -48,6 +57,11 @@ std::optional<Fence> from_text(std::string_view text) {
   fence.sequence = in.count();
   in.literal(R"(,"hash":)");
   fence.hash = in.bytes<kDigestBytes>();
+  if (names_counters) {
+    in.literal(R"(,"counters":)");
+    in.list([&] { fence.counters.push_back(to_hex(in.bytes<kMarkBytes>())); });
+    if (fence.counters.empty() || fence.counters.size() > kMaxFenceCounters) return std::nullopt;
+  }
   in.literal("}");
   if (!in.done() || to_text(fence) != text) return std::nullopt;
   return fence;
@@ -94,9 +108,18 @@ Result<void> FenceFile::advance(const Fence& fence) const {
   const FileLock file(path_, O_RDWR, LOCK_EX);
   if (!file.is_held()) return fence_error(path_, "opened");
   NF_TRY(const std::optional<Fence> now, read_from(file.descriptor(), path_));
-  if (now->ledger != fence.ledger || now->epoch > fence.epoch) return success();
-  if (now->epoch == fence.epoch && now->sequence >= fence.sequence) return success();
-  const std::string text = to_text(fence);
+  if (now->ledger != fence.ledger) return success();
+  const bool is_later = now->epoch != fence.epoch ? fence.epoch > now->epoch : fence.sequence > now->sequence;
+  Fence next = is_later ? fence : *now;
+  next.counters = now->counters;
+  for (const std::string& one : fence.counters) {
+    if (std::find(next.counters.begin(), next.counters.end(), one) == next.counters.end()) next.counters.push_back(one);
+  }
+  if (next.counters.size() > kMaxFenceCounters) {
+    next.counters.erase(next.counters.begin(), next.counters.end() - kMaxFenceCounters);
+  }
+  if (!is_later && next.counters == now->counters) return success();
+  const std::string text = to_text(next);
   if (::pwrite(file.descriptor(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
     return fence_error(path_, "written");
   }

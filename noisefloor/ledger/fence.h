@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/entry.h"
@@ -35,7 +36,12 @@ struct Fence {
   std::uint64_t epoch;
   std::uint64_t sequence;
   Digest hash;
+  // The counters of this ledger outside of its folder that were made (host_counter.h), the latest last: a counter that
+  // is named here and is not there was deleted.
+  std::vector<std::string> counters = {};
 };
+
+inline constexpr std::size_t kMaxFenceCounters = 5;
 
 class FenceFile {
  public:
@@ -47,7 +53,8 @@ class FenceFile {
   [[nodiscard]] Result<std::optional<Fence>> read(Use use) const;
   // Makes the file durably, and replaces an earlier one.
   [[nodiscard]] Result<void> create(const Fence& fence) const;
-  // Moves the existing fence on, unless another writer has moved it further.
+  // Moves the existing fence on, unless another writer has moved it further, and adds its counters to those that the
+  // fence has. Only the latest five are kept.
   [[nodiscard]] Result<void> advance(const Fence& fence) const;
 
  private:

@@ -1,16 +1,12 @@
 #include "noisefloor/ledger/ledger.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sodium.h>
-#include <sys/file.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -19,7 +15,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/batch.h"
-#include "noisefloor/ledger/file_lock.h"
+#include "noisefloor/ledger/guards.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/reserving.h"
 #include "noisefloor/random/bit_stream.h"
@@ -35,12 +31,6 @@ constexpr std::size_t kMaxCharges = 4'096;
 TimeMs system_time() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();
-}
-
-// Who signed the last head, if it was not the first owner.
-std::optional<PublicKey> other_signer(const LedgerState& state) {
-  const PublicKey& key = state.last_author().key;
-  return key == state.genesis().key ? std::nullopt : std::optional(key);
 }
 
 std::string_view as_text(const Digest& digest) { return {reinterpret_cast<const char*>(digest.data()), digest.size()}; }
@@ -95,12 +85,15 @@ struct Ledger::Pending {
 Ledger::Ledger(std::unique_ptr<LedgerStore> store, std::optional<SigningKey> key, LedgerOptions options,
                SecureRandom random)
     : store_(std::move(store)), key_(std::move(key)), options_(std::move(options)), random_(std::move(random)) {
-  if (const std::optional<std::string> path = store_->file()) {
-    path_ = *path;
-    fence_ = std::make_unique<FenceFile>(path_);
-  }
+  std::vector<std::string> witnesses = options_.witnesses;
+  if (!options_.witness.empty()) witnesses.push_back(options_.witness);
+  guards_ = std::make_unique<internal::Guards>(
+      internal::GuardSettings{std::move(witnesses), options_.counters, options_.busy_ms}, store_->file(),
+      store_->place());
   if (!options_.clock) options_.clock = system_time;
 }
+
+Ledger::~Ledger() = default;
 
 Digest Ledger::random_bytes() {
   const std::lock_guard lock(random_mutex_);
@@ -125,7 +118,7 @@ Result<void> Ledger::write(Work work) {
   const std::vector<Pending*> batch(queue_.begin(), queue_.begin() + size);  // this one is the first
   queue_.erase(queue_.begin(), queue_.begin() + size);
   lock.unlock();
-  run_batch(batch, Purpose::kOrdinary);
+  run_batch(batch, Purpose::kOrdinary, {});
   lock.lock();
   for (Pending* one : batch) {
     one->done = true;
@@ -139,17 +132,18 @@ Result<void> Ledger::write(Work work) {
   return own.outcome;
 }
 
-Result<void> Ledger::write_alone(Work work, Purpose purpose) {
+Result<void> Ledger::write_alone(Work work, Purpose purpose, const internal::GuardedChange& change) {
   if (!key_) return invalid_argument("this ledger is open for reading only: open it with its key to write");
   Pending own{std::move(work)};
   Pending* const one = &own;
-  run_batch(std::span(&one, 1), purpose);
+  run_batch(std::span(&one, 1), purpose, change);
   return own.outcome;
 }
 
-void Ledger::run_batch(std::span<Pending* const> batch, Purpose purpose) {
+void Ledger::run_batch(std::span<Pending* const> batch, Purpose purpose, const internal::GuardedChange& change) {
   const std::lock_guard lock(store_mutex_);
-  Result<void> written = run_transaction(batch, purpose);
+  Result<void> written = run_transaction(batch, purpose, change);
+  guards_->release();
   if (written.has_value()) return;
   // The content of the store is unknown now: read it again before the next write.
   forget();
@@ -158,26 +152,15 @@ void Ledger::run_batch(std::span<Pending* const> batch, Purpose purpose) {
   }
 }
 
-Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose purpose) {
-  const bool adopting = purpose == Purpose::kAdoption;
+Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose purpose,
+                                     const internal::GuardedChange& change) {
   NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store_->begin(LedgerStore::Mode::kWrite));
   NF_TRY(const std::optional<Head> before, catch_up(*transaction));
-  // Copies of a ledger that share a witness have separate transactions: the lock lets one copy at a time check and
-  // write.
-  std::optional<FileLock> witness_lock;
-  if (!options_.witness.empty()) {
-    const std::string path = options_.witness + ".lock";
-    witness_lock.emplace(path, O_RDWR | O_CREAT, LOCK_EX);
-    if (!witness_lock->is_held()) {
-      return io_error(fmt::format("the lock {} of the witness could not be taken: {}. Nothing was written", shown(path),
-                                  std::strerror(errno)));
-    }
-  }
-  if (before) {
-    NF_TRY_VOID(self());
-    if (!adopting) NF_TRY_VOID(check_fence(*transaction, *before));
-    NF_TRY_VOID(check_witness(*transaction, *before));
-  }
+  if (before) NF_TRY_VOID(self());
+  // Copies of a ledger that share a witness have separate transactions: the witness stays locked until the end, so that
+  // one copy at a time checks and writes.
+  NF_TRY(const std::optional<std::uint64_t> missing,
+         guards_->check(*transaction, state_, before ? &*before : nullptr, change));
   NF_TRY(const TimeMs time, time_for(purpose));
   std::string by;
   if (before) {
@@ -185,24 +168,13 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose pu
     NF_TRY_VOID(state_.check_in_force(*member, time));
     by = author();
   }
-  Batch changes(*this, *transaction, time, by);
+  Batch changes(*this, *transaction, time, by, missing);
   for (Pending* one : batch) one->outcome = one->work(changes);
   if (changes.is_empty()) return success();
+  const bool makes_fence = !before || change.adopts;
+  if (makes_fence || guards_->lacks_fence()) NF_TRY_VOID(transaction->set_fence());
   NF_TRY(const Head head, changes.commit());
-  if (fence_) {
-    NF_TRY(const FileIdentity file, identity_of(path_));
-    const Fence fence{head.ledger, file, head.epoch, head.sequence, head.hash};
-    if (!before || adopting) {
-      NF_TRY_VOID(fence_->create(fence));
-    } else {
-      // The entries are committed. A fence that stays behind is weaker, not wrong.
-      static_cast<void>(fence_->advance(fence));
-    }
-  }
-  if (!options_.witness.empty()) {
-    NF_TRY_VOID(write_witness(options_.witness, Witness{state_.genesis().key, head, time, other_signer(state_)}));
-  }
-  return success();
+  return guards_->move_on(state_, head, time, makes_fence);
 }
 
 Result<void> Ledger::check_signatures(const std::vector<RunEnd>& ends, LedgerTransaction& transaction) {
@@ -228,6 +200,7 @@ Result<void> Ledger::check_signatures(const std::vector<RunEnd>& ends, LedgerTra
 }
 
 void Ledger::forget() {
+  guards_->forget();
   state_ = LedgerState();
   hash_ = kNoEntry;
 }
@@ -288,56 +261,6 @@ Result<void> Ledger::read_up_to(const std::optional<Head>& head, LedgerTransacti
         state_.has_roles() ? "the author of the last entry, " + shown(state_.last_author().name) : "its key"));
   }
   return check_signatures(ends, transaction);
-}
-
-Result<void> Ledger::check_fence(LedgerTransaction& transaction, const Head& head) {
-  if (!fence_) return success();
-  constexpr std::string_view remedy =
-      "Nothing was written. If this is now the only copy, run `budget verify` with a witness and then `budget adopt`";
-  NF_TRY(const std::optional<Fence> fence, fence_->read(FenceFile::Use::kWrite));
-  if (!fence)
-    return verification_failed(
-        fmt::format("the ledger {} has no fence beside it: it may be a copy. {}", shown(path_), remedy));
-  NF_TRY(const FileIdentity file, identity_of(path_));
-  if (fence->ledger != head.ledger || fence->file != file) {
-    return verification_failed(
-        fmt::format("the ledger {} is a copy: its fence belongs to another file. {}", shown(path_), remedy));
-  }
-  bool same = fence->sequence == head.sequence && fence->hash == head.hash;
-  if (fence->sequence < head.sequence && fence->epoch <= head.epoch) {
-    NF_TRY(const std::optional<StoredEntry> seen, transaction.entry(fence->sequence));
-    same = seen && seen->hash == fence->hash;
-  }
-  if (!same) {
-    return verification_failed(
-        fmt::format("the ledger {} ends at entry {}, and its fence has seen entry {}: it was rolled back. {}",
-                    shown(path_), head.sequence, fence->sequence, remedy));
-  }
-  return success();
-}
-
-Result<void> Ledger::check_witness(LedgerTransaction& transaction, const Head& head) {
-  if (options_.witness.empty()) return success();
-  NF_TRY(const Witness witness, read_witness(options_.witness));
-  if (witness.key != state_.genesis().key || witness.head.ledger != head.ledger) {
-    return verification_failed(
-        fmt::format("the witness {} belongs to another ledger: name the one that was written for this ledger",
-                    shown(options_.witness)));
-  }
-  NF_TRY(const std::optional<StoredEntry> seen, transaction.entry(witness.head.sequence));
-  if (!seen || seen->hash != witness.head.hash) {
-    return verification_failed(fmt::format(
-        "the witness {} has seen entry {}, which this ledger does not have: it was rolled back, or another copy was "
-        "written to. Nothing was written",
-        shown(options_.witness), witness.head.sequence));
-  }
-  if (witness.signer && state_.find_member(*witness.signer) == nullptr) {
-    return verification_failed(
-        fmt::format("the witness {} is signed by nobody of this ledger: name the one that was "
-                    "written for it",
-                    shown(options_.witness)));
-  }
-  return success();
 }
 
 Result<TimeMs> Ledger::now() const {
@@ -612,15 +535,6 @@ Result<void> Ledger::abort(Reservation&& reservation) {
   });
 }
 
-Result<void> Ledger::adopt(const std::string& reason) {
-  NF_TRY_VOID(check_name("the reason", reason));
-  const auto work = [&](Batch& batch) -> Result<void> {
-    NF_TRY_VOID(batch.append(AdoptEntry{batch.state().epoch() + 1, reason}));
-    return success();
-  };
-  return write_alone(work, Purpose::kAdoption);
-}
-
 Result<TimeMs> Ledger::set_clock(const std::string& reason) {
   NF_TRY_VOID(check_name("the reason", reason));
   TimeMs before = 0;
@@ -635,7 +549,7 @@ Result<TimeMs> Ledger::set_clock(const std::string& reason) {
     NF_TRY_VOID(batch.append(ClockEntry{reason}));
     return success();
   };
-  NF_TRY_VOID(write_alone(work, Purpose::kSettingTheClock));
+  NF_TRY_VOID(write_alone(work, Purpose::kSettingTheClock, {}));
   return before;
 }
 
@@ -684,7 +598,7 @@ Result<Witness> Ledger::witness() {
   std::optional<Witness> found;
   NF_TRY_VOID(look([&](LedgerTransaction& transaction) -> Result<void> {
     NF_TRY(const std::optional<Head> head, transaction.head());
-    found = Witness{state_.genesis().key, *head, state_.last_time(), other_signer(state_)};
+    found = internal::witness_of(state_, *head, state_.last_time());
     return success();
   }));
   return *found;

@@ -35,7 +35,7 @@
 #include "noisefloor/crypto/signing.h"
 #include "noisefloor/ledger/dataset_outcome.h"
 #include "noisefloor/ledger/entry.h"
-#include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/host_counter.h"
 #include "noisefloor/ledger/outlook.h"
 #include "noisefloor/ledger/roles.h"
 #include "noisefloor/ledger/row_sketch.h"
@@ -47,14 +47,21 @@
 namespace noisefloor {
 
 namespace internal {
+class Guards;
+struct GuardedChange;
 struct Rehearsal;
-}
+}  // namespace internal
 
 struct LedgerOptions {
-  std::string witness;                 // a file that is checked before every write and updated after it; or empty
-  std::function<TimeMs()> clock = {};  // empty: the system's clock
-  int busy_ms = 60'000;                // how long to wait for other writers
-  std::string sqlite_vfs = {};         // SQLite's name of a file system; tests put faults there
+  // A place that is checked before every write and updated after it (witness_place.h), beside those that the ledger's
+  // entries name; or empty.
+  std::string witness = {};
+  std::vector<std::string> witnesses = {};  // further ones
+  std::function<TimeMs()> clock = {};       // empty: the system's clock
+  int busy_ms = 60'000;                     // how long to wait for other writers
+  std::string sqlite_vfs = {};              // SQLite's name of a file system; tests put faults there
+  // Where this machine counts entries outside of the ledger (host_counter.h). Nothing: as the environment says.
+  std::optional<CounterPlaces> counters = {};
 };
 
 struct ReserveRequest {
@@ -110,7 +117,12 @@ class Reservation {
 
 class Ledger {
  public:
-  // A location is a path, or postgresql://….
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // A location is a path, or postgresql://…. A witness of the options must not know another ledger yet: it would be one
+  // that was lost.
   [[nodiscard]] static Result<std::unique_ptr<Ledger>> create(const std::string& location, SigningKey key,
                                                               LedgerOptions options);
   // The key of any owner or analyst who is in force. What is written is by that member.
@@ -168,9 +180,20 @@ class Ledger {
                                     std::optional<double> accuracy = std::nullopt);
   // Requires that begin() was not called.
   [[nodiscard]] Result<void> abort(Reservation&& reservation);
-  // Makes this file the ledger, after it was restored or moved. The file must verify, and hold all that the witness has
-  // seen.
-  [[nodiscard]] Result<void> adopt(const std::string& reason);
+  // Makes this file or database the ledger, after it was restored or moved. It must verify, and hold all that its
+  // fence, this machine's counters and its witnesses have seen. With Lost::kGivenUp it may lack entries that were seen,
+  // except by witnesses of the options: the entry then says up to where entries are missing.
+  enum class Lost : std::uint8_t { kNothing, kGivenUp };
+  [[nodiscard]] Result<void> adopt(const std::string& reason, Lost lost = Lost::kNothing);
+  // From then on every writer asks the witness at this place (witness_place.h), and writes nothing if it cannot be
+  // asked. The place may not hold a password.
+  [[nodiscard]] Result<void> add_witness(const std::string& place);
+  // From then on nobody asks it. It need not be there.
+  [[nodiscard]] Result<void> drop_witness(const std::string& place, const std::string& reason);
+  // kVerificationFailed, with what has seen more entries, if the ledger was rolled back: asks the fence and this
+  // machine's counters, and witnesses only where this says so. Nothing is written.
+  enum class Asked : std::uint8_t { kThisMachine, kWitnessesToo };
+  [[nodiscard]] Result<void> expect_current(Asked asked);
   // Lets times go on from the present one, after a clock that was ahead has written entries. Returns the time of the
   // last entry before. Budgets whose time was over by then stay closed. kInvalidArgument if the clock is not behind.
   [[nodiscard]] Result<TimeMs> set_clock(const std::string& reason);
@@ -206,10 +229,11 @@ class Ledger {
   [[nodiscard]] Result<void> write(Work work);
   // An adoption needs no fence, and its time has no meaning. Setting the clock may go back in time.
   enum class Purpose : std::uint8_t { kOrdinary, kAdoption, kSettingTheClock };
-  void run_batch(std::span<Pending* const> batch, Purpose purpose);
+  void run_batch(std::span<Pending* const> batch, Purpose purpose, const internal::GuardedChange& change);
   // Writes alone, and not together with others that wait.
-  [[nodiscard]] Result<void> write_alone(Work work, Purpose purpose);
-  [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, Purpose purpose);
+  [[nodiscard]] Result<void> write_alone(Work work, Purpose purpose, const internal::GuardedChange& change);
+  [[nodiscard]] Result<void> run_transaction(std::span<Pending* const> batch, Purpose purpose,
+                                             const internal::GuardedChange& change);
   // Brings the state up to the head of the store. Forgets the state if the entries cannot be read or do not verify.
   [[nodiscard]] Result<std::optional<Head>> catch_up(LedgerTransaction& transaction);
   [[nodiscard]] Result<void> read_up_to(const std::optional<Head>& head, LedgerTransaction& transaction);
@@ -225,8 +249,6 @@ class Ledger {
   // Gets the keys for rows from the key that the ledger was opened with.
   void find_row_keys();
   void forget();
-  [[nodiscard]] Result<void> check_fence(LedgerTransaction& transaction, const Head& head);
-  [[nodiscard]] Result<void> check_witness(LedgerTransaction& transaction, const Head& head);
   [[nodiscard]] Result<void> look(const std::function<Result<void>(LedgerTransaction&)>& work);
   [[nodiscard]] Result<TimeMs> now() const;
   [[nodiscard]] Result<TimeMs> time_for(Purpose purpose) const;
@@ -258,8 +280,7 @@ class Ledger {
   [[nodiscard]] Error refusal(const ReserveRequest& request, const Error& why);
 
   std::unique_ptr<LedgerStore> store_;
-  std::unique_ptr<FenceFile> fence_;  // only if the store is a file
-  std::string path_;
+  std::unique_ptr<internal::Guards> guards_;
   std::optional<SigningKey> key_;
   struct RowKeys {
     Secret32 rows;   // rows are hashed with it
@@ -268,7 +289,7 @@ class Ledger {
   std::optional<RowKeys> row_keys_;  // set once, when the ledger is opened
   LedgerOptions options_;
 
-  std::mutex store_mutex_;  // guards the store, the state and the fence
+  std::mutex store_mutex_;  // for the store, the state and the guards
   LedgerState state_;
   Digest hash_ = kNoEntry;                                           // hash of the last entry in state_
   std::unordered_map<std::string, Result<Charge>> checked_charges_;  // what analysts' reservations ought to cost

@@ -13,6 +13,7 @@
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/open_store.h"
 #include "tests/support/faulty_vfs.h"
+#include "tests/support/kept_counters.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/temporary_folder.h"
 
@@ -157,6 +158,7 @@ TEST(MigrationTest, ContinuesALedgerOfVersion1) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("copy.ledger");
   std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  testing::KeptCounters::lose();  // every test continues the same ledger in its own way
   expect_clean(path, {data("ledger_v1.witness.json")});
   const auto ledger = value_of(Ledger::open(path, key_of_v1(), {}));
   // Known figures of what the ledger held then.
@@ -190,6 +192,7 @@ TEST(MigrationTest, GivesADatasetToABudgetOfVersion1) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("copy.ledger");
   std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  testing::KeptCounters::lose();  // every test continues the same ledger in its own way
   const auto ledger = value_of(Ledger::open(path, key_of_v1(), {}));
   expect_good(ledger->adopt("moved to this test"));
   const LedgerState::Budget before = value_of(ledger->budget("basic"));
@@ -217,6 +220,7 @@ TEST(MigrationTest, ContinuesALedgerWithNamesThatAreRefusedToday) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("copy.ledger");
   std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  testing::KeptCounters::lose();  // every test continues the same ledger in its own way
   {
     const auto store = value_of(open_store(path, {}));
     const auto transaction = value_of(store->begin(LedgerStore::Mode::kWrite));
@@ -252,6 +256,7 @@ TEST(MigrationTest, TheFirstClockEntryMakesAStoreOfVersion3) {
   const testing::TemporaryFolder folder;
   const std::string path = folder.path("copy.ledger");
   std::filesystem::copy_file(data("ledger_v1.ledger"), path);
+  testing::KeptCounters::lose();  // every test continues the same ledger in its own way
   const auto version = [&] { return static_cast<int>(content_of(path).at(63)); };  // the end of SQLite's user_version
   TimeMs now = kTime + 1'000'000;
   LedgerOptions options;

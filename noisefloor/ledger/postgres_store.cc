@@ -26,6 +26,8 @@ CREATE TABLE noisefloor_ledger.entries (sequence bigint PRIMARY KEY, text text N
 CREATE TABLE noisefloor_ledger.head (one bigint PRIMARY KEY CHECK (one = 1), ledger bytea NOT NULL, epoch bigint NOT NULL,
                                      sequence bigint NOT NULL, hash bytea NOT NULL, signature bytea NOT NULL);
 CREATE TABLE noisefloor_ledger.answers (reservation bigint PRIMARY KEY, answer bytea NOT NULL);
+CREATE TABLE noisefloor_ledger.fence (one bigint PRIMARY KEY CHECK (one = 1), system text NOT NULL, timeline text NOT NULL,
+                                      database bigint NOT NULL, entries bigint NOT NULL);
 CREATE FUNCTION noisefloor_ledger.refuse() RETURNS trigger LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION 'entries do not change'; END $$;
 CREATE TRIGGER entries_do_not_change BEFORE UPDATE OR DELETE OR TRUNCATE ON noisefloor_ledger.entries
@@ -85,6 +87,17 @@ CREATE TRIGGER head_moves_forward BEFORE UPDATE ON noisefloor_ledger.head
 CREATE TRIGGER head_does_not_go BEFORE DELETE OR TRUNCATE ON noisefloor_ledger.head
   FOR EACH STATEMENT EXECUTE FUNCTION noisefloor_ledger.refuse();
 )";
+// Ledgers of older programs get it with the first write of their owner.
+constexpr const char* kPostgresFenceSchema = R"(
+CREATE TABLE IF NOT EXISTS noisefloor_ledger.fence (one bigint PRIMARY KEY CHECK (one = 1), system text NOT NULL,
+  timeline text NOT NULL, database bigint NOT NULL, entries bigint NOT NULL);
+)";
+// Which database this is, and which one the fence names. A dump that is restored has other numbers.
+constexpr const char* kPostgresFence =
+    "SELECT (SELECT oid::bigint FROM pg_database WHERE datname = current_database()), "
+    "'noisefloor_ledger.entries'::regclass::oid::bigint, f.system, f.timeline, f.database, f.entries "
+    "FROM (SELECT 1) one LEFT JOIN noisefloor_ledger.fence f ON true";
+constexpr const char* kPostgresHasFence = "SELECT to_regclass('noisefloor_ledger.fence') IS NOT NULL";
 
 constexpr std::uint64_t kChunk = 10'000;    // entries that are fetched at once
 constexpr std::size_t kRowsAtOnce = 1'000;  // entries per statement, which takes at most 65,535 parameters
@@ -156,8 +169,27 @@ class PostgresStore final : public LedgerStore {
 
   // Sets the options of the session. Call this for every new connection.
   [[nodiscard]] Result<void> set_up() {
-    return execute(fmt::format("SET synchronous_commit = on; SET lock_timeout = {}; SET client_min_messages = warning",
-                               options_.busy_ms));
+    NF_TRY_VOID(execute(fmt::format(
+        "SET synchronous_commit = on; SET lock_timeout = {}; SET client_min_messages = warning", options_.busy_ms)));
+    // Not every user may ask for these, and not every server tells.
+    cluster_.system = text_or_nothing("SELECT system_identifier::text FROM pg_control_system()");
+    cluster_.timeline = text_or_nothing("SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)");
+    has_fence_ = text_or_nothing(kPostgresHasFence) == "t";
+    return success();
+  }
+  // Which server this is, as far as it tells: empty if it does not.
+  struct Cluster {
+    std::string system;
+    std::string timeline;
+  };
+  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] bool has_fence() const { return has_fence_; }
+  void find_fence() { has_fence_ = true; }
+  // The last of several statements that was answered with rows, as text.
+  [[nodiscard]] Result<Answer> ask(const std::string& sql) {
+    Answer rows(PQexec(connection_.get(), sql.c_str()));
+    NF_TRY_VOID(check(rows));
+    return rows;
   }
   [[nodiscard]] Result<void> execute(const std::string& sql) {
     const Answer rows(PQexec(connection_.get(), sql.c_str()));
@@ -220,8 +252,16 @@ class PostgresStore final : public LedgerStore {
                                 text != nullptr ? text : "the connection was lost"));
   }
 
+  [[nodiscard]] std::string text_or_nothing(const char* sql) {
+    const Answer rows(PQexec(connection_.get(), sql));
+    const bool one = PQresultStatus(rows.get()) == PGRES_TUPLES_OK && PQntuples(rows.get()) == 1;
+    return one ? PQgetvalue(rows.get(), 0, 0) : "";
+  }
+
   Connection connection_;
   StoreOptions options_;
+  Cluster cluster_;
+  bool has_fence_ = false;
 };
 
 class PostgresTransaction final : public LedgerTransaction {
@@ -329,6 +369,52 @@ class PostgresTransaction final : public LedgerTransaction {
     version_ = version;
     return success();
   }
+
+  [[nodiscard]] Result<std::optional<std::string>> find_moved() override {
+    using Moved = std::optional<std::string>;
+    if (!store_.has_fence()) return Moved();
+    if (!fence_) {
+      NF_TRY(fence_, store_.ask(kPostgresFence));
+    }
+    const auto field = [&](int column) { return std::string(PQgetvalue(fence_.get(), 0, column)); };
+    if (PQntuples(fence_.get()) != 1 || PQgetisnull(fence_.get(), 0, 4) != 0) return Moved();
+    const PostgresStore::Cluster& cluster = store_.cluster();
+    const auto differ = [](const std::string& a, const std::string& b) { return !a.empty() && !b.empty() && a != b; };
+    if (differ(field(2), cluster.system)) return Moved("its fence names another database server");
+    if (differ(field(3), cluster.timeline)) {
+      return Moved("its server was restored to a moment, or a standby took over, after the fence was written");
+    }
+    if (field(4) != field(0)) return Moved("its fence names another database");
+    if (field(5) != field(1)) return Moved("its tables were restored from a dump");
+    return Moved();
+  }
+
+  [[nodiscard]] Result<bool> lacks_fence() override {
+    if (store_.has_fence()) {
+      if (!fence_) {
+        NF_TRY(fence_, store_.ask(kPostgresFence));
+      }
+      return PQntuples(fence_.get()) == 1 && PQgetisnull(fence_.get(), 0, 4) != 0;
+    }
+    NF_TRY(const Answer rows, store_.ask("SELECT has_schema_privilege('noisefloor_ledger', 'CREATE') AND "
+                                         "to_regclass('noisefloor_ledger.fence') IS NULL"));
+    return PQgetvalue(rows.get(), 0, 0) == std::string_view("t");
+  }
+
+  [[nodiscard]] Result<void> set_fence() override {
+    if (!store_.has_fence()) NF_TRY_VOID(store_.execute(kPostgresFenceSchema));
+    const PostgresStore::Cluster& cluster = store_.cluster();
+    // Both numbers are asked for here, because the ledger may be made in this very transaction.
+    return run(
+        "INSERT INTO noisefloor_ledger.fence (one, system, timeline, database, entries) VALUES (1, $1, $2, (SELECT "
+        "oid::bigint FROM pg_database WHERE datname = current_database()), "
+        "'noisefloor_ledger.entries'::regclass::oid::bigint) ON CONFLICT (one) DO UPDATE SET system = excluded.system, "
+        "timeline = excluded.timeline, database = excluded.database, entries = excluded.entries",
+        Parameters().add(cluster.system).add(cluster.timeline));
+  }
+
+  // What begin() has read on the way.
+  void know_fence(Answer fence) { fence_ = std::move(fence); }
 
   [[nodiscard]] Result<void> append(const StoredEntry& entry) override {
     appended_.push_back(entry);
@@ -482,6 +568,7 @@ class PostgresTransaction final : public LedgerTransaction {
   PostgresStore& store_;
   std::vector<StoredEntry> appended_;
   std::optional<std::uint64_t> version_;
+  Answer fence_;  // the answer to kPostgresFence, once it was asked
   bool open_ = true;
 };
 
@@ -498,7 +585,15 @@ Result<std::unique_ptr<LedgerTransaction>> PostgresStore::begin(Mode mode) {
   // it has noted the commit for that level, so that it takes the next writer for a concurrent one. The first query
   // after the lock takes the snapshot, which hence has all that the writer before has committed.
   auto transaction = std::make_unique<PostgresTransaction>(*this);
-  NF_TRY_VOID(execute("BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE"));
+  const std::string begin =
+      "BEGIN ISOLATION LEVEL REPEATABLE READ; LOCK TABLE noisefloor_ledger.head IN EXCLUSIVE MODE; ";
+  // The fence comes along in the same round trip.
+  NF_TRY(Answer rows, ask(begin + (has_fence_ ? kPostgresFence : kPostgresHasFence)));
+  if (has_fence_) {
+    transaction->know_fence(std::move(rows));
+  } else if (PQgetvalue(rows.get(), 0, 0) == std::string_view("t")) {
+    has_fence_ = true;  // another writer has made it
+  }
   return std::unique_ptr<LedgerTransaction>(std::move(transaction));
 }
 
@@ -546,6 +641,7 @@ Result<std::unique_ptr<LedgerStore>> open_postgres(const std::string& location, 
                                   shown(store->place())));
     }
     NF_TRY_VOID(store->execute(fmt::format("BEGIN;{}COMMIT", kPostgresSchema)));
+    store->find_fence();
   }
   NF_TRY(const std::uint64_t version, store->version());
   if (version < 1 || version > kNewestStoreVersion) {

@@ -46,6 +46,7 @@ Result<void> check_new_names(const EntryBody& body) {
                  },
                  [](const RoleEntry& e) { return check_name("the name of a member", e.name); },
                  [](const RevokeEntry& e) { return check_name("the reason", e.reason); },
+                 [&](const WitnessEntry& e) { return check_optional("the reason", e.dropped); },
                  [](const auto&) -> Result<void> { return success(); }},
       body);
 }
@@ -291,6 +292,7 @@ Result<void> LedgerState::add(const Entry& /*entry*/, const AdoptEntry& e) {
     return invalid_argument(fmt::format("found epoch {} where epoch {} should be", e.epoch, epoch_ + 1));
   }
   epoch_ = e.epoch;
+  if (e.missing) given_up_.emplace_back(e.epoch, *e.missing);
   return success();
 }
 

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/base/result.h"
@@ -195,6 +196,13 @@ class LedgerState {
   // What is left of the quota that an analyst has for a budget in the period of `time`, in the words of the budget's
   // rule; nothing without a quota.
   [[nodiscard]] std::optional<std::string> quota_left(const Member& member, const Budget& budget, TimeMs time) const;
+  // Whether heads that are signed with this key are those of this ledger.
+  [[nodiscard]] bool may_sign_heads(const PublicKey& key) const;
+  // The places that every writer asks before it writes, in the order in which they were added.
+  [[nodiscard]] const std::vector<std::string>& witnesses() const { return witnesses_; }
+  // Whether the owner has declared lost what was seen in this epoch up to this entry, when the ledger was adopted
+  // later.
+  [[nodiscard]] bool has_given_up(std::uint64_t epoch, std::uint64_t sequence) const;
 
   // The cost to a parent of a child with these terms.
   [[nodiscard]] static Result<Charge> parent_charge(const BudgetTerms& parent, const BudgetTerms& child);
@@ -239,6 +247,7 @@ class LedgerState {
   [[nodiscard]] Result<Account> quota_account(const QuotaKey& key) const;
   [[nodiscard]] Result<void> return_quota(const Spend& spend, const Open& open);
   void close_members(std::uint64_t clock_entry);
+  [[nodiscard]] Result<void> add(const Entry& entry, const WitnessEntry& e);
   // Checks the rules that only new entries need to keep.
   [[nodiscard]] Result<void> check_new(const Entry& entry) const;
   [[nodiscard]] Result<Dataset*> open_dataset(const std::string& name);
@@ -254,6 +263,8 @@ class LedgerState {
   TimeMs last_time_ = 0;
   bool clock_was_set_ = false;  // programs that do not know apply_new's rules cannot have written what follows
   std::uint64_t epoch_ = 0;
+  std::vector<std::string> witnesses_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> given_up_;  // epochs of adoptions, and the last entry of each
   GenesisEntry genesis_{};
   std::vector<Budget> budgets_;
   std::unordered_map<std::string, std::uint32_t> by_name_;

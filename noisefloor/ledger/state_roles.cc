@@ -78,6 +78,11 @@ const LedgerState::Member* LedgerState::find_member(const PublicKey& key) const 
   return found == members_.end() ? nullptr : &*found;
 }
 
+bool LedgerState::may_sign_heads(const PublicKey& key) const {
+  const Member* const member = find_member(key);
+  return member != nullptr && member->role != Role::kAuditor;
+}
+
 std::uint32_t LedgerState::place_of(const Member& member) const {
   return static_cast<std::uint32_t>(&member - members_.data());
 }

@@ -20,7 +20,8 @@ Result<void> LedgerTransaction::disallow(const std::string& /*member*/) { return
 
 std::uint64_t store_version_of(const EntryBody& body) {
   if (std::holds_alternative<ExposureEntry>(body) || std::holds_alternative<ExposedEntry>(body) ||
-      std::holds_alternative<RoleEntry>(body) || std::holds_alternative<RevokeEntry>(body)) {
+      std::holds_alternative<RoleEntry>(body) || std::holds_alternative<RevokeEntry>(body) ||
+      std::holds_alternative<WitnessEntry>(body)) {
     return kStoreVersionWithRoles;
   }
   const auto* budget = std::get_if<BudgetEntry>(&body);
@@ -29,6 +30,7 @@ std::uint64_t store_version_of(const EntryBody& body) {
   const bool of_blocks = (budget != nullptr && budget->terms.blocks) || (use != nullptr && !use->blocks.empty()) ||
                          (content != nullptr && !content->block.empty());
   if (of_blocks) return kStoreVersionWithRoles;
+  if (const auto* adopt = std::get_if<AdoptEntry>(&body)) return adopt->missing ? kStoreVersionWithRoles : 1;
   return std::holds_alternative<ClockEntry>(body) ? kStoreVersionWithClock : 1;
 }
 

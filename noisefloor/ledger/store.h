@@ -75,6 +75,14 @@ class LedgerTransaction {
   [[nodiscard]] virtual Result<void> allow(const std::string& database_role, const std::string& member, Role role);
   // Takes the rights from all roles of the database that are tied to this member.
   [[nodiscard]] virtual Result<void> disallow(const std::string& member);
+
+  // The fence of a database that is not a file: which database it was when the ledger was made or adopted. Says why
+  // this is another one, or nothing if it is the same, or if no fence was written yet.
+  [[nodiscard]] virtual Result<std::optional<std::string>> find_moved() { return std::optional<std::string>(); }
+  // Whether a fence has yet to be written, and may be.
+  [[nodiscard]] virtual Result<bool> lacks_fence() { return false; }
+  // Says that this database is the ledger from now on.
+  [[nodiscard]] virtual Result<void> set_fence() { return success(); }
   [[nodiscard]] virtual Result<void> commit() = 0;
 };
 

@@ -10,6 +10,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/ledger/charge_check.h"
 #include "noisefloor/ledger/fence.h"
+#include "noisefloor/ledger/guards.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/witness.h"
 
@@ -151,6 +152,7 @@ class Verifier {
   void check_body(const Entry& /*entry*/, const ExposedEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const RoleEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& /*entry*/, const RevokeEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
+  void check_body(const Entry& /*entry*/, const WitnessEntry& /*e*/, LedgerTransaction& /*transaction*/) {}
   void check_body(const Entry& entry, const DatasetEntry& e, LedgerTransaction& transaction) {
     check_sketch(entry.sequence, e.sketch, transaction);
   }
@@ -290,7 +292,7 @@ class Verifier {
   void check_witness(const std::string& path, const Result<Witness>& read, LedgerTransaction& transaction) {
     if (!read.has_value()) return find(std::nullopt, read.error().message);
     const Witness& witness = read.value();
-    if (witness.key != report_.key || witness.head.ledger != report_.head->ledger) {
+    if (!report_.state.may_sign_heads(witness.key) || witness.head.ledger != report_.head->ledger) {
       return find(std::nullopt,
                   fmt::format("the witness {} belongs to another ledger, or the ledger was made anew", shown(path)));
     }
@@ -322,6 +324,38 @@ class Verifier {
 
 }  // namespace
 
+namespace {
+
+// Compares with the counters of this machine and the ledger's own witnesses. They are read first, and then a history
+// that has all that they know: others may write meanwhile.
+Result<void> compare_with_guards(LedgerStore& store, const VerifyOptions& options, VerifyReport& report) {
+  NF_TRY(std::vector<internal::Sighting> sightings, internal::counters_of(options.counters, report.head->ledger));
+  for (const std::string& place : report.state.witnesses()) {
+    Result<internal::Sighting> asked = internal::ask_registered(place, report.head->ledger);
+    if (asked.has_value() && asked.value().seen) {
+      sightings.push_back(std::move(asked).value());
+    } else {
+      report.unasked.push_back(fmt::format("{}: {}", without_password(place),
+                                           asked.has_value() ? "it has not seen this ledger" : asked.error().message));
+    }
+  }
+  if (sightings.empty()) return success();
+  NF_TRY(const std::unique_ptr<LedgerTransaction> transaction, store.begin(LedgerStore::Mode::kRead));
+  NF_TRY(const std::optional<Head> head, transaction->head());
+  if (!head) return verification_failed("the ledger was emptied while it was verified");
+  for (const internal::Sighting& one : sightings) {
+    NF_TRY(const std::optional<std::string> doubt, internal::doubt_of(one, *transaction, report.state, *head));
+    if (!doubt) {
+      report.witnesses += one.by == internal::Sighting::By::kRegistered ? 1 : 0;
+      continue;
+    }
+    report.findings.push_back({one.seen->sequence, *doubt});
+  }
+  return success();
+}
+
+}  // namespace
+
 Result<VerifyReport> verify_ledger(const std::string& location, const VerifyOptions& options) {
   VerifyReport report;
   const auto damaged = [&](const Error& error) {
@@ -333,10 +367,14 @@ Result<VerifyReport> verify_ledger(const std::string& location, const VerifyOpti
     if (store.error().code == ErrorCode::kVerificationFailed) return damaged(store.error());
     return store.error();
   }
-  const Result<std::unique_ptr<LedgerTransaction>> transaction = store.value()->begin(LedgerStore::Mode::kRead);
+  Result<std::unique_ptr<LedgerTransaction>> transaction = store.value()->begin(LedgerStore::Mode::kRead);
   if (!transaction.has_value()) return damaged(transaction.error());
   const Result<void> done = Verifier(options, report).run(*store.value(), *transaction.value());
   if (!done.has_value()) report.findings.push_back({report.entries, done.error().message});
+  transaction.value().reset();
+  if (!report.head) return report;
+  const Result<void> compared = compare_with_guards(*store.value(), options, report);
+  if (!compared.has_value()) report.findings.push_back({std::nullopt, compared.error().message});
   return report;
 }
 

@@ -61,6 +61,10 @@ void add_lines(Summary& summary, const VerifyReport& found, double seconds) {
                                           found.state.members().size(), found.signatures));
   }
   if (found.head) summary.line("head", fmt::format("entry {}, {}", found.head->sequence, to_hex(found.head->hash)));
+  if (found.witnesses > 0) {
+    summary.line("witnesses", fmt::format("{} that the ledger names saw this history", found.witnesses));
+  }
+  for (const std::string& one : found.unasked) summary.line("not asked", one);
   for (const VerifyFinding& finding : found.findings) {
     summary.line(finding.entry ? fmt::format("entry {}", *finding.entry) : "ledger", finding.what);
   }
@@ -70,7 +74,7 @@ std::string conclusion(const VerifyReport& found, const VerifiedLedger& how) {
   if (!found.findings.empty()) {
     return "Do not rely on this ledger, and spend nothing from it, before this is explained.";
   }
-  if (how.witnessed) {
+  if (how.witnessed || found.witnesses > 0) {
     return "Every entry follows from the one before, no budget was exceeded, and the witnesses saw this history.";
   }
   return fmt::format(
@@ -92,6 +96,27 @@ void add_ledger(Summary& summary, const UsedLedger& ledger) {
   summary.set("new_ledger", ledger.is_new);
 }
 
+void add_doubt(Summary& summary, Ledger& ledger) {
+  const Result<void> current = ledger.expect_current(Ledger::Asked::kThisMachine);
+  if (current.has_value()) return;
+  summary.remark("Do not rely on this: " + current.error().message);
+  summary.set("doubt", current.error().message);
+}
+
+Result<Summary> summary_of_witnesses(Ledger& ledger, const std::string& location) {
+  Summary summary(fmt::format("Witnesses of the ledger {}", without_password(location)));
+  Json all = Json::array();
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    for (const std::string& one : state.witnesses()) all.push_back(without_password(one));
+    return success();
+  }));
+  for (const Json& one : all) summary.line("asked", one.get<std::string>());
+  summary.remark(all.empty() ? "No place is asked. This machine's counters find a restored backup on this machine only."
+                             : "Every writer asks each of them first, and writes nothing if one cannot be asked.");
+  summary.set("witnesses", all);
+  return summary;
+}
+
 Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location) {
   Summary summary(fmt::format("Ledger {}", without_password(location)));
   Json all = Json::array();
@@ -102,10 +127,12 @@ Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location) {
                                            terms.epsilon.value(), terms.delta.value(), name_of(terms.rule)));
       all.push_back(budget_json(budget));
     }
+    for (const std::string& place : state.witnesses()) summary.line("witness", without_password(place));
     summary.set("entries", state.next_sequence());
     return success();
   }));
   summary.set("budgets", all);
+  add_doubt(summary, ledger);
   return summary;
 }
 
@@ -114,10 +141,24 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
   Summary summary(budget.empty() ? "History" : fmt::format("History of {}", budget));
   Json records = Json::array();
   NF_TRY(const std::vector<ClockChange> changes, clock_changes(ledger));
+  NF_TRY(const std::vector<GuardChange> guards, guard_changes(ledger));
   Json clock = Json::array();
+  Json guarded = Json::array();
+  const auto show_guards_before = [&](std::uint64_t sequence) {
+    for (; guarded.size() < guards.size() && guards[guarded.size()].sequence < sequence;) {
+      const GuardChange& g = guards[guarded.size()];
+      summary.line(fmt::format("{:>6}  {}  {:<9}", g.sequence, show_time(g.time), g.kind), g.what);
+      guarded.push_back({{"sequence", g.sequence},
+                         {"time", show_time(g.time)},
+                         {"kind", g.kind},
+                         {"what", g.what},
+                         {"missing", g.missing ? Json(*g.missing) : Json()}});
+    }
+  };
   const auto show_changes_before = [&](std::uint64_t sequence) {
     for (; clock.size() < changes.size() && changes[clock.size()].sequence < sequence;) {
       const ClockChange& c = changes[clock.size()];
+      show_guards_before(c.sequence);
       summary.line(fmt::format("{:>6}  {}  {:<9}", c.sequence, show_time(c.time), "clock"),
                    fmt::format("set back from {}: {}", show_time(c.before), c.reason));
       clock.push_back({{"sequence", c.sequence},
@@ -125,6 +166,7 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
                        {"before", show_time(c.before)},
                        {"reason", c.reason}});
     }
+    show_guards_before(sequence);
   };
   NF_TRY(const std::vector<RoleChange> role_list, role_changes(ledger));
   Json roles = Json::array();
@@ -152,6 +194,7 @@ Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, co
   summary.set("records", records);
   summary.set("clock", clock);
   if (!roles.empty()) summary.set("roles", roles);
+  summary.set("guards", guarded);
   return summary;
 }
 

@@ -24,11 +24,18 @@ struct UsedLedger {
 // Adds where the ledger is, and how to keep a new one safe.
 void add_ledger(Summary& summary, const UsedLedger& ledger);
 
+// Adds that the ledger was rolled back, if its fence or this machine's counters know more entries. Witnesses are not
+// asked.
+void add_doubt(Summary& summary, Ledger& ledger);
+
+// The witnesses that every writer asks.
+[[nodiscard]] Result<Summary> summary_of_witnesses(Ledger& ledger, const std::string& location);
+
 // All budgets, each with its share that is spent.
 [[nodiscard]] Result<Summary> summary_of_ledger(Ledger& ledger, const std::string& location);
 
-// All uses of a budget, or of all budgets if the name is empty, and every time that the clock was set back. `version`
-// is that of the program.
+// All uses of a budget, or of all budgets if the name is empty, every time that the clock was set back, every adoption
+// and every change of witnesses. `version` is that of the program.
 [[nodiscard]] Result<Summary> summary_of_history(Ledger& ledger, const std::string& budget, const std::string& version);
 
 // How a ledger was verified. `remedy` says in the words of the front end how to compare with a witness; it may be

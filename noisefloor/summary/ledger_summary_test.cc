@@ -108,6 +108,23 @@ TEST_F(LedgerSummaryTest, HistoryShowsThatTheClockWasSetBack) {
   EXPECT_EQ(budget_json(closed)["closed_by"], 6);
 }
 
+TEST_F(LedgerSummaryTest, HistoryShowsAdoptionsAndWitnesses) {
+  expect_good(ledger_->add_witness(folder_.path("w")));
+  expect_good(ledger_->adopt("moved"));
+  expect_says(value_of(summary_of_witnesses(*ledger_, "a.ledger")), "Every writer asks each of them first");
+  expect_says(value_of(summary_of_ledger(*ledger_, "a.ledger")), "witness  ");
+  expect_good(ledger_->drop_witness(folder_.path("w"), "host is gone"));
+  expect_says(value_of(summary_of_witnesses(*ledger_, "a.ledger")), "No place is asked");
+  const Summary history = value_of(summary_of_history(*ledger_, "", "1.2.3"));
+  expect_says(history, "/w is asked from here on\n");
+  expect_says(history, "adopt      moved\n");
+  expect_says(history, "/w is dropped: host is gone\n");
+  const Json guards = fields_of(history)["guards"];
+  ASSERT_EQ(guards.size(), 3U);
+  EXPECT_EQ(guards[1]["kind"], "adopt");
+  EXPECT_TRUE(guards[1]["missing"].is_null());
+}
+
 TEST_F(LedgerSummaryTest, AVerifiedLedgerSaysHowFarThatGoes) {
   spend("trial", 0.5);
   const VerifyReport found = value_of(verify_ledger(place_, {}));

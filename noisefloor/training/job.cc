@@ -138,7 +138,7 @@ Result<Outlook> TrainingJob::outlook(Ledger* ledger) {
   if (!parts_->request.charged()) return Outlook{.fits = true};
   NF_TRY(const TrainingCost planned, cost());
   if (parts_->plan && ledger != nullptr) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
-  if (ledger != nullptr) NF_TRY_VOID(start_of(*parts_->session, *ledger));
+  NF_TRY_VOID(start_of(*parts_->session, ledger));
   return outlook_for(parts_->dataset.name, {planned.spend}, planned.budget, ledger);
 }
 
@@ -147,7 +147,10 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
   TrainingSession& session = *parts_->session;
   RunRequest& request = parts_->request;
-  if (request.charged() && ledger != nullptr && parts_->plan) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
+  if (request.charged() && ledger != nullptr) {
+    if (parts_->plan) NF_TRY_VOID(expect_signer(*parts_->plan, *ledger));
+    NF_TRY_VOID(start_of(session, ledger));  // a run that is refused adds no dataset
+  }
   std::optional<TrainingCost> planned;
   RowsWish rows{.dataset = parts_->dataset, .outlook = [&] { return outlook(ledger); }, .unknown = parts_->unknown};
   if (request.charged()) {

@@ -133,6 +133,7 @@ Result<std::optional<UtilitySpend>> PlanJob::cost() const {
 Result<Outlook> PlanJob::outlook(Ledger* ledger, const PlanFile* plan) const {
   std::vector<ReserveRequest> uses;
   NF_TRY(const std::optional<UtilitySpend> graph, cost());
+  if (graph) NF_TRY_VOID(expect_start(parts_->file, ledger));
   if (graph) uses.push_back(graph->request);
   if (plan != nullptr) uses.push_back(set_aside_use(*plan));
   return outlook_for(description_of(parts_->file.training).name, std::move(uses),
@@ -175,6 +176,9 @@ Result<std::vector<UtilityCurve>> PlanJob::draw_graph(Ledger* ledger, const JobC
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
   if (follows_a_phase()) return std::vector<UtilityCurve>{};
+  NF_TRY(const std::optional<UtilitySpend> spend, cost());
+  // A graph that is refused adds no dataset.
+  if (spend && ledger != nullptr) NF_TRY_VOID(expect_start(parts_->file, ledger));
   NF_TRY(const std::optional<std::uint64_t> exposure, claim(ledger, control));
   UtilityQuestion asked = question();
   asked.exposure = exposure;

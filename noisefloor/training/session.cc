@@ -111,6 +111,12 @@ void tell_of_checkpoint(const RunRequest& request, const DpSgd& sgd, const JobCo
   }
 }
 
+Result<std::optional<std::string>> start_bytes(const TrainingFile& file) {
+  if (!file.training.model.start_from) return std::optional<std::string>();
+  NF_TRY(std::string bytes, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
+  return std::optional(std::move(bytes));
+}
+
 }  // namespace
 
 std::string data_declaration(const TrainingSession& session) {
@@ -128,15 +134,19 @@ Result<TrainingSession> begin_session(const TrainingFile& file, const TrainingEx
   }
   BatchSampler sampler = std::move(made).value();
   NF_TRY(const Steps steps, steps_of(file.training.descent, sampler));
-  std::optional<std::string> start;
-  if (file.training.model.start_from) {
-    NF_TRY(start, read_file(file.resolve(*file.training.model.start_from), kMaxModelBytes));
-  }
+  NF_TRY(std::optional<std::string> start, start_bytes(file));
   return TrainingSession{&file, &examples,       std::move(model), count, std::move(sampler),
                          steps, machine.version, std::move(start)};
 }
 
-Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger& ledger) {
+Result<void> expect_start(const TrainingFile& file, Ledger* ledger) {
+  NF_TRY(const std::optional<std::string> bytes, start_bytes(file));
+  if (!bytes) return success();
+  NF_TRY_VOID(start_point_of(*bytes, file.training.model.start_is_public, ledger, file.training.privacy.budget));
+  return success();
+}
+
+Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger* ledger) {
   if (!session.start) return std::optional<StartPoint>{};
   const Training& training = session.training();
   NF_TRY(StartPoint start,
@@ -159,7 +169,7 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   std::optional<StartPoint> start;
   Sign sign;
   if (request.charged()) {
-    NF_TRY(start, start_of(session, *ledger));
+    NF_TRY(start, start_of(session, ledger));
     NF_TRY(sign, sign_by(*ledger));
   }
   const NewFolders folders(request.files.folder);

@@ -81,8 +81,11 @@ struct RunResult {
                                              const JobControl& control);
 
 // What the training starts from, if it starts from weights of a file (start_point.h). The budget of the training file
-// is the one that pays.
-[[nodiscard]] Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger& ledger);
+// is the one that pays. `ledger` is null where there is none yet.
+[[nodiscard]] Result<std::optional<StartPoint>> start_of(const TrainingSession& session, Ledger* ledger);
+// The same before there is a session: kInvalidArgument if a training may not start from the weights that its file
+// names.
+[[nodiscard]] Result<void> expect_start(const TrainingFile& file, Ledger* ledger);
 
 // The cost of all steps of a run, without those before its checkpoint.
 [[nodiscard]] Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request);

@@ -38,7 +38,7 @@ Result<void> expect_not_exposed(const Digest& released, Ledger& ledger) {
   });
 }
 
-Result<StartPoint> public_start(std::string_view bytes, const std::string& words, Ledger& ledger) {
+Result<StartPoint> public_start(std::string_view bytes, const std::string& words, Ledger* ledger) {
   const std::optional<VerifiedRelease> release = certified(bytes);
   if (release) {
     const Certificate& certificate = release->certificate.certificate;
@@ -50,25 +50,27 @@ Result<StartPoint> public_start(std::string_view bytes, const std::string& words
   }
   NF_TRY(const TensorFile file, parse_safetensors(bytes));
   const Digest released = digest_of(file.tensors);
-  NF_TRY_VOID(expect_not_exposed(released, ledger));
+  // A ledger that is not there yet knows of no exposures.
+  if (ledger != nullptr) NF_TRY_VOID(expect_not_exposed(released, *ledger));
   return StartPoint{released, words};
 }
 
 }  // namespace
 
 Result<StartPoint> start_point_of(std::string_view bytes, const std::optional<std::string>& declared_public,
-                                  Ledger& ledger, const std::string& budget) {
+                                  Ledger* ledger, const std::string& budget) {
   if (declared_public) return public_start(bytes, *declared_public, ledger);
   const std::optional<VerifiedRelease> release = certified(bytes);
   if (!release) return needs_a_reason("these weights have no certificate that holds");
   const Certificate& certificate = release->certificate.certificate;
   if (!certificate.spend) return needs_a_reason("these weights were trained without privacy");
-  if (const Result<void> paid = verify_in_ledger(*release, ledger); !paid.has_value()) {
+  if (ledger == nullptr) return needs_a_reason("these weights were paid for by another ledger");
+  if (const Result<void> paid = verify_in_ledger(*release, *ledger); !paid.has_value()) {
     if (paid.error().code != ErrorCode::kVerificationFailed) return paid.error();
     return needs_a_reason(paid.error().message);
   }
   bool same_rows = false;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+  NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
     if (state.find(budget) == nullptr) return success();  // a budget that would be made has paid for nothing
     same_rows = state.payer_of(certificate.spend->budget).terms->name == state.payer_of(budget).terms->name;
     return success();

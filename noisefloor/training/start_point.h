@@ -21,9 +21,10 @@
 namespace noisefloor {
 
 // `bytes` is the file with the weights (safetensors). `declared_public` is the declaration of the training file, if it
-// makes one. `budget` pays for the training that starts here. kInvalidArgument, with the remedy, if it may not.
+// makes one. `budget` pays for the training that starts here. `ledger` is null where there is none yet, which has then
+// paid for nothing. kInvalidArgument, with the remedy, if the training may not start here.
 [[nodiscard]] Result<StartPoint> start_point_of(std::string_view bytes,
-                                                const std::optional<std::string>& declared_public, Ledger& ledger,
+                                                const std::optional<std::string>& declared_public, Ledger* ledger,
                                                 const std::string& budget);
 
 }  // namespace noisefloor

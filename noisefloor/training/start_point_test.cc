@@ -18,7 +18,7 @@ class StartPointTest : public ::testing::Test {
  protected:
   Result<StartPoint> start(const std::string& bytes, const std::optional<std::string>& words = {},
                            const std::string& budget = "trial") {
-    return start_point_of(bytes, words, runs_.ledger(), budget);
+    return start_point_of(bytes, words, &runs_.ledger(), budget);
   }
   // The weights alone, without what the file says of them.
   static std::string stripped(const std::string& bytes) {
@@ -69,6 +69,20 @@ TEST_F(StartPointTest, RefusesAModelOfAnotherLedgerOrWithAnotherContent) {
   expect_error(start(to_safetensors(file)), ErrorCode::kInvalidArgument, "no certificate that holds");
   expect_error(start("not a model"), ErrorCode::kInvalidArgument, "no certificate that holds");
   EXPECT_FALSE(start("not a model", "but public").has_value());
+}
+
+// What is refused without a ledger is refused before one is made.
+TEST_F(StartPointTest, IsAskedWithoutALedger) {
+  const auto anew = [](const std::string& bytes, const std::optional<std::string>& words = {}) {
+    return start_point_of(bytes, words, nullptr, "trial");
+  };
+  const Sealed model = runs_.train("run");
+  const Sealed plain = runs_.train("plain", std::nullopt);
+  expect_error(anew(model.bytes), ErrorCode::kInvalidArgument, "another ledger");
+  expect_error(anew(plain.bytes), ErrorCode::kInvalidArgument, "without privacy");
+  expect_error(anew(plain.bytes, "it is public"), ErrorCode::kInvalidArgument, "not declared public");
+  EXPECT_EQ(value_of(anew(model.bytes, "released by the other hospital")).declared_public,
+            "released by the other hospital");
 }
 
 }  // namespace

@@ -171,6 +171,7 @@ Result<std::vector<ReserveRequest>> SweepJob::spends() {
 
 Result<Outlook> SweepJob::outlook(Ledger* ledger) {
   if (!charged()) return Outlook{.fits = true};
+  NF_TRY_VOID(start_of(*parts_->session, ledger));
   NF_TRY(std::vector<ReserveRequest> uses, spends());
   const DatasetDescription dataset = description_of(parts_->file.training);
   BudgetTerms if_new = budget_of(parts_->file.training.privacy);
@@ -181,6 +182,7 @@ Result<Outlook> SweepJob::outlook(Ledger* ledger) {
 Result<std::vector<SweepRun>> SweepJob::run(Ledger* ledger, const JobControl& control) {
   for (const std::string& warning : parts_->file.warnings) control.warn(warning);
   for (const std::string& doubt : parts_->examples.doubts) control.warn(doubt);
+  if (charged() && ledger != nullptr) NF_TRY_VOID(start_of(*parts_->session, ledger));  // if refused, adds no dataset
   NF_TRY(const std::vector<ReserveRequest> uses, spends());
   const RowsWish rows{description_of(parts_->file.training), uses, unnoised(), [&] { return outlook(ledger); },
                       parts_->wish.unknown};

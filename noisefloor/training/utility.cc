@@ -100,7 +100,7 @@ Result<std::vector<UtilityCurve>> charged(const UtilityQuestion& question, Ledge
   FileOutlet outlet((question.folder / "utility-graph.json").string(),
                     (question.folder / "utility-graph.certificate.json").string());
   NF_TRY(const TrainingSession session, begin_session(question.file, question.examples, question.machine));
-  NF_TRY(const std::optional<StartPoint> start, start_of(session, ledger));
+  NF_TRY(const std::optional<StartPoint> start, start_of(session, &ledger));
   const auto run = [&](const CertifiedSpend& paid) -> Result<Draft> {
     NF_TRY(const std::vector<UtilityCurve> curves,
            measured(question, question.file, question.examples, spend.noise, control));

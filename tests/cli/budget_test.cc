@@ -173,6 +173,60 @@ TEST_F(CliBudget, ACopyMustBeAdopted) {
   expect_failure("reserve trial --key k --epsilon 1 --witness w", 6, "another copy");
 }
 
+// The attack: the folder is copied away, spent from, and copied back. Its fence travels with it.
+TEST_F(CliBudget, AFolderThatIsCopiedBackIsFound) {
+  const auto in_folder = [&](const std::string& command) {
+    return shell("cd '" + folder_.path("") + "' && " + command);
+  };
+  ASSERT_EQ(in_folder("mkdir study && noisefloor budget create trial --epsilon 1 --rule basic --ledger study/l && "
+                      "cp -a study backup")
+                .exit_code,
+            0);
+  const std::string spend = "reserve trial --epsilon 1 --ledger study/l --key ";
+  ASSERT_EQ(budget(spend + "once").exit_code, 0);
+  ASSERT_EQ(in_folder("cp -a backup/. study").exit_code, 0);
+  expect_failure(spend + "twice", 6, "has seen entry 2");
+  expect_failure(spend + "twice --dry-run", 6, "has seen entry 2");
+  EXPECT_EQ(budget("verify --ledger study/l").exit_code, 6);
+  const Json shown = budget_json("show --ledger study/l");
+  EXPECT_NE(shown["doubt"].get<std::string>().find("has seen entry 2"), std::string::npos) << shown;
+  expect_failure("adopt --reason restored --ledger study/l", 6, "say that entries are lost");
+  EXPECT_EQ(budget("adopt --reason restored --lost --ledger study/l").exit_code, 0);
+  EXPECT_EQ(budget(spend + "again").exit_code, 0);
+  // The folder is removed and restored, which is another file.
+  ASSERT_EQ(in_folder("rm -r study && cp -a backup study").exit_code, 0);
+  expect_failure(spend + "thrice", 6, "has seen entry 3");
+}
+
+TEST_F(CliBudget, ALedgerThatAWitnessKnowsIsNotMadeAnew) {
+  const std::string create = "create trial --epsilon 1 --rule basic --witness elsewhere";
+  ASSERT_EQ(budget(create).exit_code, 0);
+  ASSERT_EQ(shell("rm '" + folder_.path("") + "'/noisefloor.*").exit_code, 0);
+  expect_failure(create, 6, "it was lost");
+  expect_failure("reserve trial --key k --epsilon 1 --witness elsewhere", 6, "it was lost");
+  const std::string mechanism = "mechanism laplace --value 1 --sensitivity 1 --epsilon 1 --charge trial --key k";
+  const Outcome asked = shell("cd '" + folder_.path("") + "' && noisefloor " + mechanism + " --witness elsewhere");
+  EXPECT_EQ(asked.exit_code, 6) << asked.err;
+  EXPECT_NE(asked.err.find("it was lost"), std::string::npos) << asked.err;
+  EXPECT_EQ(budget(create + "2").exit_code, 0);
+}
+
+TEST_F(CliBudget, AWitnessThatTheLedgerNamesIsAsked) {
+  ASSERT_EQ(budget("create trial --epsilon 1 --rule basic").exit_code, 0);
+  EXPECT_EQ(budget_json("witness --add elsewhere")["witnesses"].size(), 1U);
+  ASSERT_EQ(budget("reserve trial --key a --epsilon 0.5").exit_code, 0);
+  EXPECT_NE(testing::read_file(folder_.path("elsewhere")).find(R"("sequence":3)"), std::string::npos);
+  const Outcome verified = budget("verify");
+  EXPECT_EQ(verified.exit_code, 0);
+  EXPECT_NE(verified.out.find("the witnesses saw this history"), std::string::npos) << verified.out;
+  ASSERT_EQ(shell("rm '" + folder_.path("elsewhere") + "'").exit_code, 0);
+  expect_failure("reserve trial --key b --epsilon 0.5", 6, "has not seen this ledger");
+  expect_failure("witness --drop elsewhere", 2, "reason");
+  expect_failure("witness --drop elsewhere --add x", 2, "give one of");
+  EXPECT_EQ(budget_json("witness --drop elsewhere --reason 'host is gone'")["witnesses"].size(), 0U);
+  EXPECT_EQ(budget("reserve trial --key b --epsilon 0.5").exit_code, 0);
+}
+
 TEST_F(CliBudget, TheExampleRuns) {
   const Outcome outcome =
       shell("cd '" + folder_.path("") +

@@ -376,6 +376,12 @@ TEST_F(CliTrain, WeightsWithoutPrivacyAreNotLaunderedByAPrivateStep) {
   launder(start + "start_is_public = \"trust me\"\n");
   expect_refused(train("--quiet", "out"), 2, "not declared public");
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
+  // A refused run leaves no ledger, no key and no dataset behind.
+  expect_refused("sweep " + folder_.path("train.toml") + " --epsilons 0.5 --quiet --create --output " +
+                     folder_.path("out") + " --ledger " + folder_.path("ledger"),
+                 2, "not declared public");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger.key")));
   // From a model that was paid for, the cost of that model is part of the new certificate.
   write("train.toml", toy_toml("steps = 40\ntarget_epsilon = 1.5\ntarget_delta = 5e-6\n"));
   ASSERT_EQ(noisefloor_run(train("--quiet", "first")).exit_code, 0);
