@@ -126,7 +126,7 @@ Result<std::optional<Seen>> HostCounter::read(Use use) const {
     std::error_code error;
     std::filesystem::create_directories(folder_, error);
     // A path that cannot be written to is found before the ledger is written to.
-    if (::access(folder_.c_str(), W_OK | X_OK) != 0) return counter_error(path_, "written");
+    if (::faccessat(AT_FDCWD, folder_.c_str(), W_OK | X_OK, AT_EACCESS) != 0) return counter_error(path_, "written");
   }
   const FileLock file(path_, use == Use::kWrite ? O_RDWR : O_RDONLY, LOCK_SH);
   if (file.is_held()) return read_counter(file.descriptor(), path_, ledger_);
