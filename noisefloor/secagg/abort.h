@@ -21,6 +21,7 @@ enum class AbortReason : std::uint8_t {
   kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
   // Keys
   kCohortTooSmall,  // fewer clients than the minimum cohort
+  kRosterTooSmall,  // fewer clients than the configuration's minimum roster
   kUnknownClient,   // a client that the registry does not list
   kDuplicate,       // one client or one key twice, or not in order
   kOwnKeysChanged,  // the client's own keys are missing or are others
@@ -31,7 +32,7 @@ enum class AbortReason : std::uint8_t {
   kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or meant another client
   kLeftOut,           // a list of clients does not hold the one it was sent to
   kNewSurvivor,       // a survivor who was not there before
-  kNotConfirmed,      // fewer neighbours than the threshold signed the same survivors
+  kNotConfirmed,      // fewer of the committee than the threshold signed the same survivors
   kNoInput,           // the input was not given in time
   // The server alone
   kTooFewShares,  // too few neighbours of some client answered: its mask stays

@@ -9,7 +9,7 @@
 namespace noisefloor::secagg {
 namespace {
 
-constexpr std::array<std::uint8_t, 3> kMagic = {'N', 'S', 1};  // the last is the version
+constexpr std::array<std::uint8_t, 3> kMagic = {'N', 'S', 2};  // the last is the version
 
 bool has_tag(MessageType type) { return type != MessageType::kInvitation && type != MessageType::kAdvertisement; }
 
@@ -200,14 +200,14 @@ Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>&
   return finish(std::move(out), MessageType::kConfirmations, channel);
 }
 
-std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body, const std::vector<std::uint32_t>& neighbours) {
+std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body, const std::vector<std::uint32_t>& committee) {
   constexpr std::size_t each_bytes = 4 + 64;
-  if (body.size() % each_bytes != 0 || body.size() / each_bytes > neighbours.size()) return std::nullopt;
+  if (body.size() % each_bytes != 0 || body.size() / each_bytes > committee.size()) return std::nullopt;
   Reader in(body);
   std::vector<Confirmation> confirmations;
   while (in.left() > 0) {
     const Confirmation each{in.number<std::uint32_t>(), in.array<64>()};
-    if (!std::binary_search(neighbours.begin(), neighbours.end(), each.place)) return std::nullopt;
+    if (!std::binary_search(committee.begin(), committee.end(), each.place)) return std::nullopt;
     if (!confirmations.empty() && confirmations.back().place >= each.place) return std::nullopt;
     confirmations.push_back(each);
   }

@@ -27,7 +27,7 @@ enum class MessageType : std::uint8_t {
   kMaskedInput = 5,    // client → server
   kSurvivors = 6,      // server → client: the clients whose input arrived
   kConfirmation = 7,   // client → server: a signature of the survivors (lying server only)
-  kConfirmations = 8,  // server → client: the signatures of the neighbours (lying server only)
+  kConfirmations = 8,  // server → client: the signatures of the committee (lying server only)
   kUnmasking = 9,      // client → server: one share for each neighbour
 };
 
@@ -130,9 +130,9 @@ struct Confirmation {
 };
 [[nodiscard]] Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>& confirmations,
                                             const Secret32& channel);
-// In ascending order of neighbours.
-[[nodiscard]] std::optional<std::vector<Confirmation>> parse_confirmations(
-    Bytes body, const std::vector<std::uint32_t>& neighbours);
+// In ascending order of places, all of them in the committee.
+[[nodiscard]] std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body,
+                                                                           const std::vector<std::uint32_t>& committee);
 
 // One share for each neighbour that sent shares, in order: of its own mask if it survived, of its mask key if not.
 [[nodiscard]] Message unmasking_message(std::uint32_t from, const std::vector<ShareBytes>& shares,

@@ -16,6 +16,7 @@ RoundConfig some_config() {
   config.degree = 12;
   config.threshold = 6;
   config.minimum_cohort = 50;
+  config.minimum_roster = 80;
   config.dimension = 10;
   config.bits = 17;
   return config;
@@ -48,6 +49,8 @@ TEST(Messages, RefuseBadConfigurations) {
   EXPECT_TRUE(refused([](RoundConfig& c) { c.threshold = 13; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_cohort = 1; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_cohort = 101; }));
+  EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_roster = 49; }));
+  EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_roster = 101; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.dimension = 0; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.dimension = kMaxDimension + 1; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.bits = 0; }));
@@ -86,7 +89,7 @@ TEST(Messages, HaveStrictEnvelopes) {
   unknown[3] = 10;
   EXPECT_FALSE(parse_envelope(unknown).has_value());
   unknown[3] = 7;
-  unknown[2] = 2;  // another version
+  unknown[2] = 1;  // another version
   EXPECT_FALSE(parse_envelope(unknown).has_value());
 }
 
