@@ -26,6 +26,8 @@ Entry entry_of(AbortReason reason) {
       return {"configuration-refused", "the round's configuration is out of range or for another registry of clients"};
     case AbortReason::kThreatModelRefused:
       return {"threat-model-refused", "the round protects from less than this client insists on"};
+    case AbortReason::kNotInvited:
+      return {"not-invited", "the invitation is not signed with the server's key that this client knows"};
     case AbortReason::kOldRound:
       return {"old-round", "this client took part in this round or a later one before"};
     case AbortReason::kThresholdTooLow:

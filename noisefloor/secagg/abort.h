@@ -17,6 +17,7 @@ enum class AbortReason : std::uint8_t {
   // The invitation
   kConfigurationRefused,  // out of range, or another registry of clients
   kThreatModelRefused,    // protects from less than the client insists on
+  kNotInvited,            // the invitation is not signed by the server that the client knows
   kOldRound,              // the client took part in this round, or a later one, before
   kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
   // Keys

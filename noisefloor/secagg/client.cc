@@ -78,6 +78,19 @@ Result<Client> Client::join(const RoundConfig& config, const Registry& registry,
   return client;
 }
 
+Result<Client> Client::accept(Bytes invitation, const Registry& registry, std::uint32_t number, const SigningKey& key,
+                              const Policy& policy, BitStream& stream) {
+  const std::optional<Envelope> envelope = parse_envelope(invitation);
+  if (!envelope.has_value() || envelope->type != MessageType::kInvitation) return error_of(AbortReason::kMalformed);
+  const std::optional<Invitation> invited = parse_invitation(*envelope);
+  if (!invited.has_value()) return error_of(AbortReason::kMalformed);
+  if (!policy.server.has_value() ||
+      !verify_signature(*policy.server, signed_invitation(invited->config), invited->signature)) {
+    return error_of(AbortReason::kNotInvited);
+  }
+  return join(invited->config, registry, number, key, policy, stream);
+}
+
 Client::Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
                const Policy& policy, BitStream& stream)
     : config_(config), registry_(&registry), number_(number), key_(&key), policy_(policy), stream_(&stream) {

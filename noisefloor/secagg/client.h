@@ -43,17 +43,23 @@ struct Policy {
   double grinding_bits = kGrindingBits;  // a lying server may have tried 2^this many rosters
   std::uint32_t minimum_cohort = 3;
   std::optional<std::uint64_t> last_round;  // rounds up to this one are old
+  std::optional<PublicKey> server = {};     // the key with which the server signs invitations, known from elsewhere
 };
 
 class Client {
  public:
-  // Refused, with the reason in the message, if the configuration does not keep the policy.
+  // Refused, with the reason in the message, if the configuration does not keep the policy. The caller has seen to it
+  // that the configuration is the server's; accept() does it by the server's signature.
   [[nodiscard]] static Result<Client> join(const RoundConfig& config, const Registry& registry, std::uint32_t number,
                                            const SigningKey& key, const Policy& policy, BitStream& stream);
 
   Client(Client&&) noexcept = default;
   Client& operator=(Client&&) noexcept = default;
   ~Client() { wipe_private(); }
+
+  // The same for an invitation as it arrives. Refused unless the policy names the server's key, and it signed this.
+  [[nodiscard]] static Result<Client> accept(Bytes invitation, const Registry& registry, std::uint32_t number,
+                                             const SigningKey& key, const Policy& policy, BitStream& stream);
 
   // The first message to the server.
   [[nodiscard]] const Message& advertisement() const { return advertisement_; }

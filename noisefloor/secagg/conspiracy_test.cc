@@ -262,8 +262,8 @@ struct RosterAttack {
   std::uint32_t threshold;
 };
 
-// All corrupt clients are in the roster. Half of the honest are told that the victim survived, half that it dropped out;
-// corrupt ones give both shares and confirm both stories.
+// All corrupt clients are in the roster. Half of the honest are told that the victim survived, half that it dropped
+// out; corrupt ones give both shares and confirm both stories.
 void expect_the_victim_is_read(const RosterAttack& size) {
   Conspiracy round(1, size.registry, size.roster, size.corrupt, size.degree, size.threshold);
   std::uint32_t victim = size.corrupt;

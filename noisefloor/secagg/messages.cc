@@ -82,8 +82,19 @@ bool is_authentic(const Envelope& envelope, const Secret32& channel) {
   return equal_in_constant_time(one_time_tag(key, envelope.tagged), envelope.tag);
 }
 
-Message invitation(const RoundConfig& config) {
-  return begin(MessageType::kInvitation, 0, kConfigBytes).bytes(to_bytes(config)).take();
+std::string signed_invitation(const RoundConfig& config) { return labelled("invitation", {digest_of(config)}); }
+
+Message invitation(const RoundConfig& config, const SigningKey& server) {
+  Writer out = begin(MessageType::kInvitation, 0, kConfigBytes + 64);
+  return out.bytes(to_bytes(config)).bytes(server.sign(signed_invitation(config))).take();
+}
+
+std::optional<Invitation> parse_invitation(const Envelope& envelope) {
+  Reader in(envelope.body);
+  const std::optional<RoundConfig> config = parse_config(in.bytes(kConfigBytes));
+  const Signature signature = in.array<64>();
+  if (!in.done() || !config.has_value() || envelope.client != 0) return std::nullopt;
+  return Invitation{*config, signature};
 }
 
 std::string signed_keys(const Digest& config, const Advertisement& advertisement) {

@@ -19,7 +19,7 @@ namespace noisefloor::secagg {
 using Message = std::vector<std::uint8_t>;
 
 enum class MessageType : std::uint8_t {
-  kInvitation = 0,     // server → client: the configuration
+  kInvitation = 0,     // server → client: the configuration, signed
   kAdvertisement = 1,  // client → server: two public keys, signed
   kRoster = 2,         // server → client: everyone's keys
   kShares = 3,         // client → server: sealed shares, one for each neighbour
@@ -71,8 +71,14 @@ inline constexpr std::size_t kHeaderBytes = 8;
 
 // --- Messages. `channel` is the key shared by client and server. -----------------------------------------------------
 
-[[nodiscard]] Message invitation(const RoundConfig& config);
-// The body of an invitation is a configuration: parse_config.
+// The server signs its invitation with a long-lived key, which clients know from elsewhere.
+struct Invitation {
+  RoundConfig config;
+  Signature signature;  // signature of signed_invitation
+};
+[[nodiscard]] std::string signed_invitation(const RoundConfig& config);
+[[nodiscard]] Message invitation(const RoundConfig& config, const SigningKey& server);
+[[nodiscard]] std::optional<Invitation> parse_invitation(const Envelope& envelope);
 
 struct Advertisement {
   std::uint32_t client;

@@ -75,6 +75,13 @@ Counts counts_of(const Assumptions& a) {
   return {registry, static_cast<Real>(fewest(a)), count_of(a.corrupt, registry), count_of(a.drop, registry)};
 }
 
+// The same for a sparse graph: rosters of up to degree + 1 clients are complete graphs, and are judged by themselves.
+Counts sparse_counts_of(const Assumptions& a, Real degree) {
+  Counts n = counts_of(a);
+  n.roster = std::max(n.roster, degree + 2);
+  return n;
+}
+
 Result<void> check(const Assumptions& a) {
   if (a.clients < 2 || a.clients > kMaxClients) {
     return invalid_argument(fmt::format("the number of clients must be from 2 to {}; got {}", kMaxClients, a.clients));
@@ -110,7 +117,7 @@ Real fatal(const Assumptions& a, Real degree, Real threshold) {
 // The probability that some client's neighbours, or the committee, hold a fatal number of corrupt clients. The smallest
 // roster is the worst: corrupt clients are the largest share of it.
 Real some_client_lost(const Assumptions& a, Real degree, Real threshold) {
-  const Counts n = counts_of(a);
+  const Counts n = sparse_counts_of(a, degree);
   const Real others = n.roster - 1;
   const Real groups = n.registry + (is_lying(a) ? 1 : 0);
   return std::min(Real{1}, groups * Hypergeometric{others, std::min(n.corrupt, others), degree}.at_least(
@@ -135,7 +142,7 @@ Real two_stretches(const Counts& n, Real width, Real needed) {
 
 // The probability that everyone is missing in two stretches of degree/2 places, corrupt or dropped out.
 Real two_empty_stretches(const Assumptions& a, Real degree) {
-  const Counts n = counts_of(a);
+  const Counts n = sparse_counts_of(a, degree);
   // Each factor (missing − i)/(clients − i) is monotone in the number of clients: one of the ends is the worst.
   Real log_probability = 0;
   for (Real i = 0; i < degree; ++i) {
@@ -152,7 +159,8 @@ Real two_empty_stretches(const Assumptions& a, Real degree) {
 
 // The probability that the honest survivors fall apart into groups whose sums can be told.
 Real falls_apart(const Assumptions& a, Real degree, Real threshold) {
-  return is_lying(a) ? two_stretches(counts_of(a), degree / 2, threshold - degree / 2) : two_empty_stretches(a, degree);
+  return is_lying(a) ? two_stretches(sparse_counts_of(a, degree), degree / 2, threshold - degree / 2)
+                     : two_empty_stretches(a, degree);
 }
 
 // Rosters that are too small for the degree are complete graphs, in which nothing is left to chance: either it is

@@ -6,9 +6,10 @@
 // Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders
 //                masked them as the protocol says; wrong shares are found by what their owners committed to, and never
 //                give a wrong sum. They do not stop a round either, as long as (shares − threshold)/2 of a secret's
-//                shares or fewer are wrong; disputes() and culprits() say who sent what does not fit. A round below a threshold or the minimum cohort is aborted before any share of it is
-//                asked for. Each client's message counts once; one that is turned away changes nothing. Late inputs are
-//                not added, and stay hidden: the secret of their own mask is never asked for.
+//                shares or fewer are wrong; disputes() and culprits() say who sent what does not fit. A round below a
+//                threshold or the minimum cohort is aborted before any share of it is asked for. Each client's message
+//                counts once; one that is turned away changes nothing. Late inputs are not added, and stay hidden: the
+//                secret of their own mask is never asked for.
 // Memory:        one vector; beside it about 150 bytes for each pair of neighbours. Inputs are added as they come,
 //                masks in tiles.
 // Thread safety: none.
@@ -74,11 +75,12 @@ class Server {
   [[nodiscard]] std::vector<std::uint32_t> survivors() const;
   [[nodiscard]] std::optional<AbortReason> aborted() const { return aborted_; }
 
-  // After the unmaskings are closed, also if that aborted the round: every share that did not fit. Here and below: if, of
-  // the neighbours that answered for a secret, no more than (answers − threshold)/2 are corrupt.
+  // After the unmaskings are closed, also if that aborted the round: every share that did not fit. Here and below: if,
+  // of the neighbours that answered for a secret, no more than (answers − threshold)/2 are corrupt.
   [[nodiscard]] const std::vector<Dispute>& disputes() const { return disputes_; }
   // The clients that did not follow the protocol, ascending: those in dispute with a fatal number of neighbours
-  // (parameters.h), who cannot all be corrupt, and those whose shares all agree on another secret than they committed to.
+  // (parameters.h), who cannot all be corrupt, and those whose shares all agree on another secret than they committed
+  // to.
   [[nodiscard]] std::vector<std::uint32_t> culprits() const;
 
  private:

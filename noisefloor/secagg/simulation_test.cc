@@ -454,8 +454,9 @@ struct Tally {
 // One random round in a storm; everything follows from the seed.
 void run_storm(std::uint64_t seed, Tally& tally) {
   ReplayRandom dice = ReplayRandom::create(seed).value();
-  // There are few clients, each a neighbour of all; or more on a sparse graph. The policy counts nobody as corrupt there,
-  // since a few on a circle may stand anywhere; one malicious client is below what its thresholds bear in any case.
+  // There are few clients, each a neighbour of all; or more on a sparse graph. The policy counts nobody as corrupt
+  // there, since a few on a circle may stand anywhere; one malicious client is below what its thresholds bear in any
+  // case.
   const bool sparse = uniform_below(dice, 5) == 0;
   const auto clients = static_cast<std::uint32_t>(sparse ? 8 + uniform_below(dice, 6) : 3 + uniform_below(dice, 5));
   const auto degree = static_cast<std::uint32_t>(sparse ? 4 + 2 * uniform_below(dice, 2) : clients - 1);
