@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "noisefloor/base/text.h"
@@ -74,6 +75,22 @@ Result<std::string> read_file(const std::string& path, std::size_t limit) {
   if (code != 0) return file_error(path, "read", code);
   if (content.size() > limit) return io_error(fmt::format("{} is larger than {} bytes", shown(path), limit));
   return content;
+}
+
+Result<std::string> make_empty_folder(const std::string& wanted, const std::string& usual) {
+  std::error_code error;
+  std::filesystem::path folder = wanted.empty() ? usual : wanted;
+  for (int next = 2; wanted.empty() && std::filesystem::exists(folder, error); ++next) {
+    folder = fmt::format("{}-{}", usual, next);
+  }
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_empty(folder, error)) {
+    return invalid_argument(
+        fmt::format("the folder {} is not empty: name another one, or remove it", shown(folder.string())));
+  }
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return io_error(fmt::format("the folder {} could not be made: {}", shown(folder.string()), error.message()));
+  return std::filesystem::absolute(folder).string();
 }
 
 }  // namespace noisefloor

@@ -16,4 +16,8 @@ namespace noisefloor {
 // The content of a file of at most `limit` bytes.
 [[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t limit);
 
+// Makes the folder `wanted`, or uses it if it is empty; refused if it is not. If nothing is wanted, makes the first of
+// `usual`, `usual`-2, `usual`-3, … that is not there. Returns its absolute path.
+[[nodiscard]] Result<std::string> make_empty_folder(const std::string& wanted, const std::string& usual);
+
 }  // namespace noisefloor

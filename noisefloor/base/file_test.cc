@@ -31,5 +31,21 @@ TEST(File, ErrorsNameTheFile) {
   EXPECT_EQ(read_file(folder.path("long"), 4).error().code, ErrorCode::kIo);
 }
 
+TEST(File, MakesAFolderThatIsEmpty) {
+  const testing::TemporaryFolder folder;
+  const std::string usual = folder.path("demo");
+  EXPECT_EQ(make_empty_folder("", usual).value(), usual);
+  EXPECT_EQ(make_empty_folder("", usual).value(), usual + "-2") << "nobody asked for the one that is there";
+  const std::string wanted = folder.path("a/b");
+  EXPECT_EQ(make_empty_folder(wanted, usual).value(), wanted);
+  EXPECT_EQ(make_empty_folder(wanted, usual).value(), wanted) << "it is empty";
+  ASSERT_TRUE(write_file(wanted + "/x", "x").has_value());
+  const Result<std::string> refused = make_empty_folder(wanted, usual);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("is not empty"), std::string::npos);
+  EXPECT_EQ(make_empty_folder(wanted + "/x/y", usual).error().code, ErrorCode::kIo) << "a file is in the way";
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -38,7 +38,10 @@ Result<Summary> run_add(const DatasetOptions& o) {
 
 Result<Summary> run_inspect(const DatasetOptions& o) {
   NF_TRY(const DescribedRows rows, described_rows(o.file));
-  return summary_of_inspected(rows);
+  if (rows.description.is_public() || !ledger_is_there(o)) return summary_of_inspected(rows, {});
+  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_write(o));
+  NF_TRY(const std::optional<std::uint64_t> recorded, record_inspection(*ledger, rows));
+  return summary_of_inspected(rows, recorded);
 }
 
 Result<Summary> run_list(const DatasetOptions& o) {
@@ -61,6 +64,7 @@ Result<Summary> run_retire(const DatasetOptions& o) {
 
 void declare_file(CLI::App& command, DatasetOptions& o) {
   OptionGroup(command).required("file", o.file, "A dataset's description, or a training file", "FILE");
+  o.add_to(command, true, true);
 }
 
 void declare_add(CLI::App& command, DatasetOptions& o) {
@@ -69,7 +73,6 @@ void declare_add(CLI::App& command, DatasetOptions& o) {
   options.optional("--same-as", o.same_as,
                    "It holds rows of this dataset: share its budget instead of having an own one", "NAME");
   options.optional("--blocks", o.blocks, "Blocks whose rows are there, of a dataset with [blocks]: a,b", "LIST");
-  o.add_to(command, true, true);
 }
 
 void declare_list(CLI::App& command, DatasetOptions& o) { o.add_to(command, false, false); }

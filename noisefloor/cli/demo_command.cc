@@ -25,27 +25,6 @@ struct DemoOptions {
   std::string data = kUsualData;
 };
 
-// A new folder.
-Result<std::filesystem::path> make_folder(const std::string& wanted) {
-  std::error_code error;
-  std::filesystem::path folder = wanted.empty() ? "noisefloor-demo" : wanted;
-  for (int next = 2; wanted.empty() && std::filesystem::exists(folder, error); ++next) {
-    folder = fmt::format("noisefloor-demo-{}", next);
-  }
-  if (!wanted.empty() && std::filesystem::exists(folder, error) && !std::filesystem::is_empty(folder, error)) {
-    return invalid_argument(
-        fmt::format("the folder {} is not empty: a demonstration begins with a new budget. Give another --output, or "
-                    "remove it",
-                    noisefloor::shown(wanted)));
-  }
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return io_error(
-        fmt::format("the folder {} could not be made: {}", noisefloor::shown(folder.string()), error.message()));
-  }
-  return std::filesystem::absolute(folder);
-}
-
 Result<std::string> training_of(const std::string& data) {
   const std::filesystem::path folder = std::filesystem::absolute(data);
   if (!std::filesystem::exists(folder / "train-images-idx3-ubyte.gz")) {
@@ -65,7 +44,7 @@ Result<std::string> training_of(const std::string& data) {
 Result<Summary> run_demo(const DemoOptions& o, bool json) {
   const auto start = std::chrono::steady_clock::now();
   NF_TRY(const std::string training, training_of(o.data));
-  NF_TRY(const std::filesystem::path folder, make_folder(o.output));
+  NF_TRY(const std::filesystem::path folder, make_empty_folder(o.output, "noisefloor-demo"));
   NF_TRY_VOID(write_file((folder / "fashion.toml").string(), training));
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);

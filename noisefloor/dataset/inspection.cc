@@ -2,6 +2,7 @@
 
 #include "noisefloor/base/overloaded.h"
 #include "noisefloor/dataset/records.h"
+#include "noisefloor/dataset/registry.h"
 #include "noisefloor/table/idx.h"
 
 namespace noisefloor {
@@ -38,6 +39,16 @@ Result<RowInspection> inspect_rows(const DescribedRows& rows) {
           [&](const TextFormat&) -> Result<void> { return success(); }},
       description.format));
   return found;
+}
+
+Result<std::optional<std::uint64_t>> record_inspection(Ledger& ledger, const DescribedRows& rows) {
+  NF_TRY(const RowSketch sketch, sketch_for(ledger, rows.description, rows.folder));
+  NF_TRY(const std::optional<std::string> owner, ledger.private_owner(sketch));
+  if (!owner) return std::optional<std::uint64_t>();
+  const std::string& name = rows.description.name;
+  NF_TRY(const std::uint64_t entry,
+         ledger.expose({*owner, ExposureKind::kInspection, digest_of(rows.description), name, ""}));
+  return std::optional(entry);
 }
 
 }  // namespace noisefloor

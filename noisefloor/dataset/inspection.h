@@ -3,11 +3,12 @@
 //
 // Not private:   the number of records, the number of those that do not fit, and the lines of the first of them are
 //                told without noise, and no epsilon covers that. Whoever shows them says so first.
-// Guarantee:     no cell is told.
+// Guarantee:     no cell is told. A ledger that knows the rows, under whatever name, has it on record.
 // Thread safety: pure functions except for reading.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +26,12 @@ struct RowInspection {
   std::vector<std::string> first = {};  // the first kMostTold of them: file, line and remedy
 };
 
-// Reads all rows. This is the one place through which such facts leave: whoever records that somebody looked at private
-// rows without noise does so around it.
+// Reads all rows. This is the one place through which such facts leave: call record_inspection() before it, where there
+// is a ledger.
 [[nodiscard]] Result<RowInspection> inspect_rows(const DescribedRows& rows);
+
+// Records that these rows are looked at without noise, as an exposure of the private dataset that they belong to, which
+// all later certificates of it name. Returns the entry; nothing if the ledger knows no private dataset with these rows.
+[[nodiscard]] Result<std::optional<std::uint64_t>> record_inspection(Ledger& ledger, const DescribedRows& rows);
 
 }  // namespace noisefloor

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "noisefloor/dataset/registry.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/temporary_folder.h"
 
@@ -40,6 +41,37 @@ TEST(Inspection, TellsTheCustodianWhatDoesNotFit) {
   }
   rows.description.files = TextFile{"nothing.csv"};
   testing::expect_error(inspect_rows(rows), ErrorCode::kIo, "nothing.csv");
+}
+
+// The attack: a description with other classes and another name asks for exact counts, for free and without a trace.
+TEST(Inspection, IsOnRecordWhereTheLedgerKnowsTheRows) {
+  const testing::TemporaryFolder folder;
+  const auto ledger = value_of(Ledger::create(folder.path("l.ledger"), SigningKey::generate(), {}));
+  CsvTable table;
+  table.schema.features = {NumericColumn{.name = "age", .lower = 0, .upper = 100}};
+  table.schema.outcome = LabelColumn{"sick", {"no", "yes"}};
+  DescribedRows rows{{.name = "patients",
+                      .format = table,
+                      .files = TextFile{"patients.csv"},
+                      .budget = DatasetBudget{"patients", Epsilon::of(1), Delta::of(0)}},
+                     folder.path("")};
+  std::string text = "id,age,sick\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("{},{},{}\n", i, 20 + i % 50, i % 3 == 0 ? "yes" : "no");
+  std::ofstream(folder.path("patients.csv")) << text;
+  EXPECT_EQ(value_of(record_inspection(*ledger, rows)), std::nullopt) << "the ledger does not know these rows";
+  ASSERT_TRUE(granted(value_of(add_dataset(*ledger, rows.description, rows.folder))).has_value());
+  const std::optional<std::uint64_t> first = value_of(record_inspection(*ledger, rows));
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(value_of(record_inspection(*ledger, rows)), first) << "the same look is one entry";
+  rows.description.name = "others";
+  std::get<LabelColumn>(std::get<CsvTable>(rows.description.format).schema.outcome).classes = {"no", "perhaps"};
+  const std::optional<std::uint64_t> second = value_of(record_inspection(*ledger, rows));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_NE(second, first);
+  testing::expect_good(ledger->read([&](const LedgerState& state) -> Result<void> {
+    EXPECT_EQ(state.exposures_of("patients", UINT64_MAX).size(), 2U);
+    return success();
+  }));
 }
 
 }  // namespace

@@ -117,9 +117,10 @@ enum class ExposureKind : std::uint8_t {
   kSweep,         // the runs of a sweep without noise, or with noise that can be repeated
   kUtilityGraph,  // trainings for a utility graph
   kEvaluation,    // measures of quality, or warnings, from rows of the dataset that were kept for tests
+  kInspection,    // which records do not fit, in exact numbers
 };
 // "training without noise", "training with repeatable noise", "sweep without noise", "utility graph without noise",
-// "evaluation on private rows"
+// "evaluation on private rows", "inspection of private rows"
 [[nodiscard]] std::string_view name_of(ExposureKind kind);
 [[nodiscard]] Result<ExposureKind> parse_exposure_kind(std::string_view name);
 

@@ -7,12 +7,13 @@
 namespace noisefloor {
 namespace {
 
-constexpr std::array<std::pair<ExposureKind, std::string_view>, 5> kExposureKinds{
+constexpr std::array<std::pair<ExposureKind, std::string_view>, 6> kExposureKinds{
     {{ExposureKind::kTraining, "training without noise"},
      {ExposureKind::kReplay, "training with repeatable noise"},
      {ExposureKind::kSweep, "sweep without noise"},
      {ExposureKind::kUtilityGraph, "utility graph without noise"},
-     {ExposureKind::kEvaluation, "evaluation on private rows"}}};
+     {ExposureKind::kEvaluation, "evaluation on private rows"},
+     {ExposureKind::kInspection, "inspection of private rows"}}};
 
 }  // namespace
 

@@ -62,6 +62,7 @@ std::vector<Entry> one_of_each() {
       {14, 14, ExposureEntry{"d", ExposureKind::kSweep, digest(7), "run", ""}},
       {15, 15, ExposureEntry{"d", ExposureKind::kUtilityGraph, digest(7), "run", ""}},
       {16, 16, ExposureEntry{"d", ExposureKind::kEvaluation, digest(7), "run", ""}},
+      {16, 17, ExposureEntry{"d", ExposureKind::kInspection, digest(7), "d", ""}},
       {17, 17, ExposedEntry{12, digest(8)}},
       {18, 18, RoleEntry{"ann", Role::kAnalyst, digest(7), {"trial", "b\\"}, {UseKind::kTraining}, {}, 5, {}},
        "second"},

@@ -107,7 +107,7 @@ Result<Summary> summary_of_retired(Ledger& ledger, const std::string& name) {
   return summary;
 }
 
-Result<Summary> summary_of_inspected(const DescribedRows& rows) {
+Result<Summary> summary_of_inspected(const DescribedRows& rows, std::optional<std::uint64_t> recorded) {
   const DatasetDescription& description = rows.description;
   NF_TRY(const RowInspection found, inspect_rows(rows));
   Summary summary(description.is_public()
@@ -119,6 +119,11 @@ Result<Summary> summary_of_inspected(const DescribedRows& rows) {
   if (found.records) {
     summary.set("records", *found.records);
     summary.line("records", std::to_string(*found.records));
+  }
+  if (recorded) {
+    summary.set("recorded", *recorded);
+    summary.line("recorded",
+                 fmt::format("entry {} of the ledger, and all later certificates of these rows name it", *recorded));
   }
   summary.set("null_records", found.nulls);
   summary.line("do not fit", fmt::format("{}, which contribute nothing{}", found.nulls,

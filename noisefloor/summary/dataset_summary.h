@@ -28,7 +28,7 @@ namespace noisefloor {
 [[nodiscard]] Result<Summary> summary_of_retired(Ledger& ledger, const std::string& name);
 
 // What does not fit in the rows of a dataset, as exact facts. The first line says whom they are for.
-[[nodiscard]] Result<Summary> summary_of_inspected(const DescribedRows& rows);
+[[nodiscard]] Result<Summary> summary_of_inspected(const DescribedRows& rows, std::optional<std::uint64_t> recorded);
 
 // All datasets, each with what pays for it.
 [[nodiscard]] Result<Summary> summary_of_datasets(Ledger& ledger, const std::string& location);
