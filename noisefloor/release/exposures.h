@@ -1,8 +1,8 @@
 // What had looked at the rows of a release without noise before it was sealed, from the record of the ledger that paid.
 //
 // Guarantee:     the list holds every exposure that the ledger recorded before `head`, of all datasets whose uses the
-//                same budget pays for in the end: the dataset itself, those that share its rows, and parts of one whole.
-//                It depends on entries before `head` alone, so that whoever verifies finds the same list.
+//                same budget pays for in the end: the dataset itself, those that share its rows, and parts of one
+//                whole. It depends on entries before `head` alone, so that whoever verifies finds the same list.
 // Errors:        kVerificationFailed if the ledger has no such budget.
 // Thread safety: as the ledger.
 #pragma once

@@ -67,8 +67,8 @@ struct ClaimedRows {
 [[nodiscard]] Result<void> expect_public(Ledger& ledger, const TrainingFile& file, const ExampleFiles& rows,
                                          const std::string& what);
 
-// For measuring a model again on the test rows of a file: records it if they are private, and checks otherwise that they
-// are public.
+// For measuring a model again on the test rows of a file: records it if they are private, and checks otherwise that
+// they are public.
 [[nodiscard]] Result<void> claim_test_rows(Ledger& ledger, const TrainingFile& file);
 
 }  // namespace noisefloor
