@@ -215,5 +215,101 @@ learning_rate = 0.1
   EXPECT_EQ(d.unit, DatasetUnit{});
 }
 
+constexpr const char* kVisits = R"(name = "visits"
+
+[data]
+format = "csv"
+file = "visits.csv"
+label = "ill"
+classes = ["no", "yes"]
+[[data.column]]
+name = "age"
+lower = 0
+upper = 120
+
+[blocks]
+by = "date"
+column = "visited"
+period = "month"
+unlock = 3
+
+[budget]
+epsilon = 1
+delta = 0
+)";
+
+std::string with(std::string text, const std::string& line, const std::string& other) {
+  const std::size_t at = text.find(line);
+  EXPECT_NE(at, std::string::npos) << line;
+  return text.replace(at, line.size(), other);
+}
+
+TEST(DatasetBlocks, AreReadWithTheirPeriodAndUnlock) {
+  const DatasetText read = read_dataset(kVisits);
+  ASSERT_TRUE(read.description.has_value()) << all_messages(read.findings);
+  EXPECT_EQ(read.description->blocks, (BlockTerms{BlockKind::kDate, "visited", BlockPeriod::kMonth, 3}));
+  EXPECT_EQ(terms_of(*read.description).blocks, read.description->blocks);
+  const DatasetText batches = read_dataset(
+      with(with(kVisits, "by = \"date\"\ncolumn = \"visited\"\nperiod = \"month\"\nunlock = 3", "by = \"batch\""),
+           "visits.csv", "visits-{block}.csv"));
+  ASSERT_TRUE(batches.description.has_value()) << all_messages(batches.findings);
+  EXPECT_EQ(batches.description->blocks, (BlockTerms{BlockKind::kBatch, "", BlockPeriod::kDay, 1}));
+  // How the rows are divided is part of the statement, and which blocks a use touches is not.
+  DatasetDescription chosen = *read.description;
+  ASSERT_TRUE(choose_blocks(chosen, "2026-02,2026-01").has_value());
+  EXPECT_EQ(chosen.chosen, std::vector<std::string>{"2026-01..2026-02"});
+  EXPECT_EQ(digest_of(chosen), digest_of(*read.description));
+  for (const auto& [line, other] :
+       {std::pair{"unlock = 3", "unlock = 2"}, {"\"month\"", "\"week\""}, {"\"visited\"", "\"born\""}}) {
+    EXPECT_NE(digest_of(*read_dataset(with(kVisits, line, other)).description), digest_of(*read.description)) << line;
+  }
+}
+
+TEST(DatasetBlocks, AreRefusedWhereNothingCanBePromised) {
+  const auto message = [](const std::string& text) {
+    const Finding finding = finding_in(text);
+    return finding.message + ": " + finding.remedy;
+  };
+  const auto expect = [&](const std::string& text, const std::string& part) {
+    EXPECT_NE(message(text).find(part), std::string::npos) << message(text);
+  };
+  expect(with(kVisits, "delta = 0\n", "delta = 0\nadjacency = \"replace-one\"\n"), "may get a date in another block");
+  expect(with(kVisits, "[blocks]", "[unit]\nof = \"person\"\ncolumn = \"id\"\nrows_per_person = 2\n[blocks]"),
+         "budgets would add up for that person");
+  expect(with(kVisits, "column = \"visited\"\n", ""), "column with each row's date");
+  expect(with(kVisits, "period = \"month\"\n", ""), "add period");
+  expect(with(kVisits, "by = \"date\"", "by = \"row\""), "row");
+  expect(with(kVisits, "unlock = 3", "unlock = 61"), "60");
+  expect(with(kVisits, "by = \"date\"\ncolumn = \"visited\"", "by = \"batch\""), "{block}");
+  expect(with(with(kVisits, "by = \"date\"", "by = \"batch\""), "visits.csv", "v-{block}.csv"), "column");
+}
+
+TEST(DatasetBlocks, ATrainingNamesThoseThatItLearnsFrom) {
+  const std::string training = R"(name = "t"
+[data]
+dataset = "visits.toml"
+blocks = ["2026-01..2026-02", "2026-04"]
+[model]
+kind = "logistic"
+[privacy]
+target_epsilon = 1
+target_delta = 1e-6
+[training]
+batch_size = 10
+epochs = 1
+clip = 1
+learning_rate = 0.1
+)";
+  const auto named = [](const std::string&) -> Result<std::string> { return std::string(kVisits); };
+  const TrainingText read = read_training(training, named);
+  const std::string all = all_messages(read.findings);
+  EXPECT_EQ(all.find("blocks"), std::string::npos) << all;
+  const TrainingText none = read_training(with(training, "blocks = [\"2026-01..2026-02\", \"2026-04\"]\n", ""), named);
+  EXPECT_NE(all_messages(none.findings).find("name those that this use touches"), std::string::npos);
+  const TrainingText wrong = read_training(with(training, "2026-04", "April"), named);
+  EXPECT_NE(all_messages(wrong.findings).find("'April' is no block"), std::string::npos)
+      << all_messages(wrong.findings);
+}
+
 }  // namespace
 }  // namespace noisefloor

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "noisefloor/event/json.h"
+#include "noisefloor/ledger/audit.h"
 #include "noisefloor/random/uniform.h"
 #include "tests/support/ledger_pieces.h"
 #include "tests/support/ledger_place.h"
@@ -169,6 +170,18 @@ TEST_P(BlockBudgetsTest, RefusesOtherSpellingsHugeRangesAndUsesWithoutBlocks) {
   }
   EXPECT_FALSE(forged({"2026-01"}, "plain").has_value());
   EXPECT_TRUE(forged({"2026-01"}).has_value()) << "the entry is refused for its blocks alone";
+}
+
+TEST_P(BlockBudgetsTest, AForecastIsAboutTheBlocksOfTheLastUse) {
+  expect_good(ledger_->create_budget(by_month("b", 1, 0, Rule::kBasic)));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(reserve(fmt::format("{}", i), 0.25, {"2026-01"}).has_value());
+  EXPECT_TRUE(reserve("new", 0.25, {"2026-02..2026-03"}).has_value());
+  EXPECT_EQ(value_of(forecast(*ledger_, "b"))->more, 3U);
+  EXPECT_TRUE(reserve("old", 0.125, {"2026-01..2026-03"}).has_value());
+  EXPECT_EQ(value_of(forecast(*ledger_, "b"))->more, 1U);
+  // What all uses come to by themselves is never less than what a row has paid.
+  EXPECT_EQ(value_of(summarize(*ledger_, "b", std::nullopt)).odometer, 0.875);
+  EXPECT_GE(value_of(summarize(*ledger_, "b", std::nullopt)).if_planned.upper, 0.875);
 }
 
 TEST_P(BlockBudgetsTest, ABlockThatHasNotBegunHasNoBudget) {

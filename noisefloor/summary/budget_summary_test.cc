@@ -184,5 +184,34 @@ TEST_F(BudgetSummaryTest, AForecastNeedsARate) {
   EXPECT_EQ(fields["like_reservation"], 3);
 }
 
+TEST_F(BudgetSummaryTest, ABudgetByBlocksSaysWhatEachHasLeftAndWhatComesNext) {
+  BudgetTerms monthly = testing::terms("monthly", 1, 0, Rule::kBasic);
+  monthly.blocks = BlockTerms{BlockKind::kDate, "visited", BlockPeriod::kMonth, 4};
+  expect_good(ledger_->create_budget(monthly));
+  const auto touch = [&](const std::string& key, double epsilon, std::vector<std::string> blocks) {
+    ReserveRequest use = request("monthly", key, pure(epsilon));
+    use.blocks = std::move(blocks);
+    EXPECT_TRUE(ledger_->reserve(use).has_value()) << key;
+  };
+  touch("a", 0.125, {"2026-01..2026-03"});
+  touch("b", 0.5, {"2026-01"});
+  const Summary made = summary_of(value_of(summarize(*ledger_, "monthly", std::nullopt)));
+  expect_says(made, "blocks by month of the column 'visited', unlocked over 4 of them: each has the total for itself");
+  expect_says(made, "62.5 %, left: epsilon 0.125 and delta 0 of 3 parts of 4; the next one 2026-04-01T00:00:00.000Z");
+  expect_says(made, "12.5 %, left: epsilon 0.125 and delta 0 of 1 parts of 4; the next one 2026-04-01T00:00:00.000Z");
+  expect_says(made, "  spent at most ");
+  const Json fields = fields_of(made)["budget"];
+  EXPECT_EQ(fields["blocks"]["column"], "visited");
+  EXPECT_EQ(fields["blocks"]["unlock"], 4);
+  ASSERT_EQ(fields["blocks_touched"].size(), 3U);
+  EXPECT_EQ(fields["blocks_touched"][0]["block"], "2026-01");
+  EXPECT_EQ(fields["blocks_touched"][0]["spent_share"], 0.625);
+  EXPECT_EQ(fields["blocks_touched"][0]["uses"], 2);
+  EXPECT_EQ(fields["blocks_touched"][2]["next_part"], "2026-04-01T00:00:00.000Z");
+  EXPECT_EQ(fields["spent_share"], 0.625) << "of the block that most was spent from";
+  EXPECT_FALSE(
+      fields_of(summary_of(value_of(summarize(*ledger_, "trial", std::nullopt))))["budget"].contains("blocks"));
+}
+
 }  // namespace
 }  // namespace noisefloor
