@@ -8,6 +8,7 @@
 #include "noisefloor/event/json.h"
 #include "noisefloor/ledger/batch.h"
 #include "noisefloor/ledger/charge_check.h"
+#include "noisefloor/ledger/guards.h"
 
 namespace noisefloor {
 namespace {
@@ -66,7 +67,7 @@ Result<void> Ledger::add_role(const NewRole& role) {
     if (!role.database_role.empty()) batch.allow(role.database_role, role.name, role.role);
     return success();
   };
-  return write_alone(work, Purpose::kOrdinary);
+  return write_alone(work, Purpose::kOrdinary, {});
 }
 
 Result<void> Ledger::revoke_role(const std::string& name, const std::string& reason) {
@@ -76,7 +77,7 @@ Result<void> Ledger::revoke_role(const std::string& name, const std::string& rea
     batch.disallow(name);
     return success();
   };
-  return write_alone(work, Purpose::kOrdinary);
+  return write_alone(work, Purpose::kOrdinary, {});
 }
 
 // An analyst holds a key of the ledger and can write entries with another program than this one. apply() holds the
