@@ -634,7 +634,7 @@ TEST(Periods, AreReadAndShown) {
 
 // --- PostgreSQL: a restricted role of the database -------------------------------------------------------------------
 
-class DatabaseRolesTest : public ::testing::Test {
+class PostgresRolesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!place_.is_there()) GTEST_SKIP() << "no PostgreSQL server: run through ctest";
@@ -674,7 +674,7 @@ class DatabaseRolesTest : public ::testing::Test {
   std::unique_ptr<Ledger> owner_;
 };
 
-TEST_F(DatabaseRolesTest, AMemberSpendsWithTheRightsOfItsRole) {
+TEST_F(PostgresRolesTest, AMemberSpendsWithTheRightsOfItsRole) {
   const auto ann = value_of(Ledger::open(place_.location_as(role_), ann_key(), {}));
   const Reservation made = value_of(ann->reserve(request("trial", "a", pure(0.5))));
   expect_good(ann->commit(made.sequence(), blake2b("x"), "x"));
@@ -686,7 +686,7 @@ TEST_F(DatabaseRolesTest, AMemberSpendsWithTheRightsOfItsRole) {
   expect_clean(place_.location());
 }
 
-TEST_F(DatabaseRolesTest, RawSqlDoesNotGetPastTheRole) {
+TEST_F(PostgresRolesTest, RawSqlDoesNotGetPastTheRole) {
   const auto ann = value_of(Ledger::open(place_.location_as(role_), ann_key(), {}));
   value_of(ann->reserve(request("trial", "a", pure(0.5))));
   const std::string s = "noisefloor_ledger.";
@@ -729,7 +729,7 @@ TEST_F(DatabaseRolesTest, RawSqlDoesNotGetPastTheRole) {
 }
 
 // Such a role can write entries by its own member that break a rule. Everyone finds them.
-TEST_F(DatabaseRolesTest, AnOverspendByRawSqlIsFound) {
+TEST_F(PostgresRolesTest, AnOverspendByRawSqlIsFound) {
   const Head head = value_of(owner_->witness()).head;
   const TimeMs now =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -748,7 +748,7 @@ TEST_F(DatabaseRolesTest, AnOverspendByRawSqlIsFound) {
   expect_error(owner_->reserve(request("trial", "b", pure(0.5))), ErrorCode::kVerificationFailed, "breaks a rule");
 }
 
-TEST_F(DatabaseRolesTest, AuditorsReadAndStrangersDoNot) {
+TEST_F(PostgresRolesTest, AuditorsReadAndStrangersDoNot) {
   EXPECT_NE(run(other_, "SELECT * FROM noisefloor_ledger.entries").find("permission denied"), std::string::npos);
   NewRole eve{"eve", Role::kAuditor, key_of(9).public_key()};
   eve.database_role = other_;
@@ -762,12 +762,12 @@ TEST_F(DatabaseRolesTest, AuditorsReadAndStrangersDoNot) {
   }
 }
 
-TEST_F(DatabaseRolesTest, ARevocationTakesTheRights) {
+TEST_F(PostgresRolesTest, ARevocationTakesTheRights) {
   expect_good(owner_->revoke_role("ann", "left"));
   EXPECT_NE(run(role_, "SELECT * FROM noisefloor_ledger.entries").find("permission denied"), std::string::npos);
 }
 
-TEST_F(DatabaseRolesTest, RefusesRolesThatGetPastAnyRule) {
+TEST_F(PostgresRolesTest, RefusesRolesThatGetPastAnyRule) {
   NewRole bob{"bob", Role::kAnalyst, bob_key().public_key(), {"trial"}};
   bob.database_role = "postgres";
   expect_error(owner_->add_role(bob), ErrorCode::kInvalidArgument, "gets past any rule");

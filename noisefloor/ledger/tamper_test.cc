@@ -339,7 +339,8 @@ TEST_P(TamperTest, FindsAnEditedTextWithItsHash) {
   entries[4].text = replaced(entries[4].text, R"("key":"a")", R"("key":"z")");
   intruder.set_text(4, entries[4].text);
   intruder.set_hash(4, chain_hash(entries[3].hash, entries[4].text));
-  expect_found(5, "altered");  // the next entry no longer follows from it
+  // The next entry no longer follows from it; on a ledger with roles, its own signature does not hold either.
+  expect_found(GetParam().by_member ? std::uint64_t{4} : std::uint64_t{5}, "altered");
   expect_no_writes();
 }
 

@@ -33,7 +33,8 @@ class RoleSummaryTest : public ::testing::Test {
     value_of(make_key(key_file_));
   }
   [[nodiscard]] RoleWords ann() const {
-    RoleWords words{"ann"};
+    RoleWords words;
+    words.name = "ann";
     words.public_key = key_file_ + ".pub";
     words.budgets = {"trial"};
     return words;
