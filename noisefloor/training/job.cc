@@ -108,8 +108,7 @@ bool TrainingJob::needs_ledger() const {
 // Everything that distinguishes this run from others.
 std::string TrainingJob::settings() const {
   const TrainingSession& session = *parts_->session;
-  return configuration_of({session.training(), session.model->parameters(), parts_->examples.train, session.steps,
-                           parts_->request.noise, parts_->request.replay_seed});
+  return configuration_of(session, parts_->request.noise, parts_->request.replay_seed);
 }
 
 Result<TrainingCost> TrainingJob::cost() {

@@ -136,8 +136,10 @@ Result<Outlook> PlanJob::outlook(Ledger* ledger, const PlanFile* plan) const {
   if (graph) NF_TRY_VOID(expect_start(parts_->file, ledger));
   if (graph) uses.push_back(graph->request);
   if (plan != nullptr) uses.push_back(set_aside_use(*plan));
-  return outlook_for(description_of(parts_->file.training).name, std::move(uses),
-                     budget_of(parts_->file.training.privacy), ledger);
+  const DatasetDescription dataset = description_of(parts_->file.training);
+  BudgetTerms if_new = budget_of(parts_->file.training.privacy);
+  if_new.blocks = dataset.blocks;
+  return outlook_for(dataset.name, std::move(uses), std::move(if_new), ledger);
 }
 
 Result<std::optional<std::uint64_t>> PlanJob::claim(Ledger* ledger, const JobControl& control) {

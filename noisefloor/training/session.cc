@@ -60,21 +60,19 @@ Result<Descent> begin_descent(TrainingSession& session, const RunRequest& reques
 }
 
 RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std::optional<StartPoint> start = {}) {
-  return {
-      session.training().name,
-      session.steps,
-      request.delta,
-      session.training().privacy.budget,
-      request.key,
-      configuration_of({session.training(), session.model->parameters(), session.count,
-                        session.examples->train.rows_per_person, session.steps, request.noise, request.replay_seed}),
-      session.version,
-      request.from,
-      request.item,
-      data_declaration(session),
-      std::move(start),
-      description_of(session.training()).is_public(),
-      description_of(session.training()).chosen};
+  return {session.training().name,
+          session.steps,
+          request.delta,
+          session.training().privacy.budget,
+          request.key,
+          configuration_of(session, request.noise, request.replay_seed),
+          session.version,
+          request.from,
+          request.item,
+          data_declaration(session),
+          std::move(start),
+          description_of(session.training()).is_public(),
+          description_of(session.training()).chosen};
 }
 
 TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {}) {
@@ -118,6 +116,12 @@ Result<std::optional<std::string>> start_bytes(const TrainingFile& file) {
 }
 
 }  // namespace
+
+std::string configuration_of(const TrainingSession& session, const Noise& noise,
+                             std::optional<std::uint64_t> replay_seed) {
+  return configuration_of({session.training(), session.model->parameters(), session.count,
+                           session.examples->train.rows_per_person, session.steps, noise, replay_seed});
+}
 
 std::string data_declaration(const TrainingSession& session) {
   return fmt::format("{}; {}", data_declaration(session.training()), in_words(session.count, session.sampler.unit()));

@@ -39,6 +39,9 @@ struct TrainingSession {
   [[nodiscard]] const Training& training() const { return file->training; }
 };
 
+// What distinguishes a run with this noise from others, as certificates and the ledger's record have it.
+[[nodiscard]] std::string configuration_of(const TrainingSession& session, const Noise& noise,
+                                           std::optional<std::uint64_t> replay_seed);
 // What a certificate says of how the rows were chosen, and what was taken as public about them.
 [[nodiscard]] std::string data_declaration(const TrainingSession& session);
 

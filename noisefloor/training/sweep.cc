@@ -132,9 +132,7 @@ std::optional<Unnoised> SweepJob::unnoised() const {
   for (std::size_t i = 0; i < parts_->noise.size(); ++i) {
     if (request_of(i).charged()) continue;
     const TrainingSession& session = *parts_->session;
-    what += configuration_of({session.training(), session.model->parameters(), parts_->examples.train, session.steps,
-                              parts_->noise[i], parts_->wish.replay_seed}) +
-            "\n";
+    what += configuration_of(session, parts_->noise[i], parts_->wish.replay_seed) + "\n";
   }
   if (what.empty()) return std::nullopt;
   return Unnoised{ExposureKind::kSweep, std::move(what), parts_->wish.key};
