@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/rounding.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/event/tree_nodes.h"
 
 namespace noisefloor {
 namespace {
@@ -147,7 +147,7 @@ Result<AccountantAnswer> gdp(const std::vector<Leaf>& leaves, Adjacency adjacenc
     if (const auto* e = std::get_if<GaussianEvent>(&leaf.event.kind())) {
       mu_squared += leaf.count / (e->noise_multiplier.value() * e->noise_multiplier.value());
     } else if (const auto* tree = std::get_if<TreeAggregationEvent>(&leaf.event.kind())) {
-      const double nodes = static_cast<double>(std::bit_width(tree->steps.value()));
+      const auto nodes = static_cast<double>(tree_nodes(tree->steps, adjacency));
       mu_squared += leaf.count * nodes / (tree->noise_multiplier.value() * tree->noise_multiplier.value());
     } else if (const auto* sampled = std::get_if<PoissonSampledEvent>(&leaf.event.kind());
                sampled != nullptr && std::holds_alternative<GaussianEvent>(sampled->event.kind()) &&

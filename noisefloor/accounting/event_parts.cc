@@ -1,13 +1,13 @@
 #include "noisefloor/accounting/event_parts.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
 #include "noisefloor/base/rounding.h"
+#include "noisefloor/event/tree_nodes.h"
 
 namespace noisefloor {
 namespace {
@@ -119,7 +119,7 @@ class Reader {
     return success();
   }
   Result<void> add(const TreeAggregationEvent& e, const DpEvent& /*event*/, double count) {
-    const double nodes = static_cast<double>(std::bit_width(e.steps.value()));
+    const auto nodes = static_cast<double>(tree_nodes(e.steps, adjacency_));
     add_gaussian(1 / static_cast<long double>(e.noise_multiplier.value()), count * nodes);
     return success();
   }

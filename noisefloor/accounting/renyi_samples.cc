@@ -120,7 +120,7 @@ Result<RenyiBound> poisson_sampled(const PoissonSampledEvent& event, Adjacency a
   const double d = inner.divergence;
   if (d == 0 || d == kInfinity) return RenyiBound{d, delta};
   const double a = order - 1;
-  if (const std::optional<double> precision = gaussian_precision(event.event); precision.has_value()) {
+  if (const std::optional<double> precision = gaussian_precision(event.event, adjacency); precision.has_value()) {
     return RenyiBound{sampled_gaussian_divergence(q, *precision, order), delta};
   }
   double remove = up(up(order * (log_mixed_exp(q, a / order * d) / a)));
@@ -183,7 +183,7 @@ Result<RenyiBound> fixed_size_sampled(const FixedSizeSampledEvent& event, Adjace
            place.known.up_to(static_cast<int>(top), event.event, adjacency, place.depth + 1));
     const auto count = static_cast<std::size_t>(top) + 1;
     std::vector<double> terms(count, 0.0);
-    const std::optional<double> precision = gaussian_precision(event.event);
+    const std::optional<double> precision = gaussian_precision(event.event, adjacency);
     std::vector<long double> moments;
     if (precision.has_value() && *precision < 4 && *precision > 1e-30 && top <= 64) {
       moments = centred_moments(*precision, static_cast<int>(top) + 2);

@@ -1,7 +1,6 @@
 #include "noisefloor/accounting/renyi_tree.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <type_traits>
 #include <variant>
@@ -11,10 +10,11 @@
 #include "noisefloor/accounting/renyi_samples.h"
 #include "noisefloor/accounting/repeat_and_select.h"
 #include "noisefloor/base/rounding.h"
+#include "noisefloor/event/tree_nodes.h"
 
 namespace noisefloor::internal {
 
-std::optional<double> gaussian_precision(const DpEvent& event) {
+std::optional<double> gaussian_precision(const DpEvent& event, Adjacency adjacency) {
   const auto of = [](NoiseMultiplier z) {
     const double precision = divided_up(divided_up(1, z.value()), z.value());
     return precision > 1e-280 ? precision : up(precision);  // remainders near underflow are not seen
@@ -25,17 +25,17 @@ std::optional<double> gaussian_precision(const DpEvent& event) {
         if constexpr (std::is_same_v<Kind, GaussianEvent>) {
           return of(kind.noise_multiplier);
         } else if constexpr (std::is_same_v<Kind, TreeAggregationEvent>) {
-          return times_up(static_cast<double>(std::bit_width(kind.steps.value())), of(kind.noise_multiplier));
+          return times_up(static_cast<double>(tree_nodes(kind.steps, adjacency)), of(kind.noise_multiplier));
         } else if constexpr (std::is_same_v<Kind, ZeroCostEvent>) {
           return 0.0;
         } else if constexpr (std::is_same_v<Kind, SelfComposedEvent>) {
-          const std::optional<double> one = gaussian_precision(kind.event);
+          const std::optional<double> one = gaussian_precision(kind.event, adjacency);
           if (!one.has_value() || *one == 0) return one;
           return times_up(to_double_up(kind.count.value()), *one);
         } else if constexpr (std::is_same_v<Kind, ComposedEvent>) {
           double sum = 0;
           for (const DpEvent& part : kind.events) {
-            const std::optional<double> one = gaussian_precision(part);
+            const std::optional<double> one = gaussian_precision(part, adjacency);
             if (!one.has_value()) return std::nullopt;
             if (*one > 0) sum = sum > 0 ? next_up(sum + *one) : *one;
           }
@@ -53,6 +53,16 @@ double fraction_of(const FixedSizeSampledEvent& event) {
   return std::min(1.0, up(to_double_up(event.sample_size.value()) / below));
 }
 
+namespace {
+
+// Whole answers differ by a whole number.
+double whole_shift_epsilon(const DiscreteLaplaceEvent& event) {
+  const double shift = std::floor(event.l1_sensitivity.value());
+  return shift < 1 ? 0 : divided_up(shift, event.scale.value());
+}
+
+}  // namespace
+
 double pure_epsilon(const DpEvent& event, Adjacency adjacency) {
   return std::visit(
       [&](const auto& kind) -> double {
@@ -60,7 +70,7 @@ double pure_epsilon(const DpEvent& event, Adjacency adjacency) {
         if constexpr (std::is_same_v<Kind, LaplaceEvent>) {
           return divided_up(1, kind.noise_multiplier.value());
         } else if constexpr (std::is_same_v<Kind, DiscreteLaplaceEvent>) {
-          return divided_up(kind.l1_sensitivity.value(), kind.scale.value());
+          return whole_shift_epsilon(kind);
         } else if constexpr (std::is_same_v<Kind, RandomizedResponseEvent> || std::is_same_v<Kind, ExponentialEvent> ||
                              std::is_same_v<Kind, PermuteAndFlipEvent> || std::is_same_v<Kind, EpsilonDeltaEvent>) {
           return kind.epsilon.value();
@@ -163,12 +173,12 @@ Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double 
       [&](const auto& kind) -> Result<RenyiBound> {
         using Kind = std::decay_t<decltype(kind)>;
         if constexpr (std::is_same_v<Kind, GaussianEvent> || std::is_same_v<Kind, TreeAggregationEvent>) {
-          return pure(up(order / 2 * *gaussian_precision(event)));
+          return pure(up(order / 2 * *gaussian_precision(event, adjacency)));
         } else if constexpr (std::is_same_v<Kind, LaplaceEvent>) {
           return pure(laplace_divergence(divided_up(1, kind.noise_multiplier.value()), order));
         } else if constexpr (std::is_same_v<Kind, DiscreteLaplaceEvent>) {
-          const double epsilon = divided_up(kind.l1_sensitivity.value(), kind.scale.value());
-          return pure(discrete_laplace_divergence(1 / kind.scale.value(), epsilon, order));
+          const double epsilon = whole_shift_epsilon(kind);
+          return pure(epsilon == 0 ? 0 : discrete_laplace_divergence(1 / kind.scale.value(), epsilon, order));
         } else if constexpr (std::is_same_v<Kind, DiscreteGaussianEvent>) {
           return pure(discrete_gaussian_divergence(kind, order));
         } else if constexpr (std::is_same_v<Kind, SkellamEvent>) {

@@ -41,7 +41,7 @@ struct TreePlace {
 
 // Σ 1/z² if the event is exactly a Gaussian mechanism. Gaussians in a row are one (also if chosen adaptively: the pair
 // of the composition is dominated by that of one Gaussian).
-[[nodiscard]] std::optional<double> gaussian_precision(const DpEvent& event);
+[[nodiscard]] std::optional<double> gaussian_precision(const DpEvent& event, Adjacency adjacency);
 
 // The pure ε of the event, apart from its delta; +∞ if there is none.
 [[nodiscard]] double pure_epsilon(const DpEvent& event, Adjacency adjacency);

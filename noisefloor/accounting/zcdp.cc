@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <bit>
+#include <cmath>
 #include <variant>
 
 #include "noisefloor/base/rounding.h"
+#include "noisefloor/event/tree_nodes.h"
 
 namespace noisefloor {
 namespace {
@@ -28,9 +29,9 @@ Result<Sum> cost(const DpEvent& event, Adjacency adjacency);
 Result<Sum> cost_of(const GaussianEvent& e, Adjacency /*adjacency*/) {
   return half_square(divided_up(1, e.noise_multiplier.value()));
 }
-Result<Sum> cost_of(const TreeAggregationEvent& e, Adjacency /*adjacency*/) {
+Result<Sum> cost_of(const TreeAggregationEvent& e, Adjacency adjacency) {
   return times(half_square(divided_up(1, e.noise_multiplier.value())),
-               static_cast<double>(std::bit_width(e.steps.value())));
+               static_cast<double>(tree_nodes(e.steps, adjacency)));
 }
 Result<Sum> cost_of(const DiscreteGaussianEvent& e, Adjacency /*adjacency*/) {
   if (e.summands.value() > 1) return invalid_argument("zCDP has no bound for sums of discrete Gaussians");
@@ -40,7 +41,9 @@ Result<Sum> cost_of(const LaplaceEvent& e, Adjacency /*adjacency*/) {
   return half_square(divided_up(1, e.noise_multiplier.value()));
 }
 Result<Sum> cost_of(const DiscreteLaplaceEvent& e, Adjacency /*adjacency*/) {
-  return half_square(divided_up(e.l1_sensitivity.value(), e.scale.value()));
+  // Whole answers differ by a whole number.
+  const double shift = std::floor(e.l1_sensitivity.value());
+  return shift < 1 ? Sum{} : half_square(divided_up(shift, e.scale.value()));
 }
 Result<Sum> cost_of(const RandomizedResponseEvent& e, Adjacency /*adjacency*/) {
   return half_square(e.epsilon.value());

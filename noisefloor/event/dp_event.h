@@ -119,7 +119,8 @@ struct NonPrivateEvent {
 };
 
 // Binary-tree aggregation over a stream of `steps` values, Gaussian noise of σ = noise_multiplier · Δ₂ at each node;
-// one unit contributes to at most one step, hence to at most ⌊log₂ steps⌋ + 1 nodes.
+// one unit contributes to at most one step. It changes at most tree_nodes(steps, adjacency) nodes (tree_nodes.h): under
+// replace-one it may move to another step. Δ₂ bounds what a unit contributes, and how two contributions differ.
 struct TreeAggregationEvent {
   NoiseMultiplier noise_multiplier;
   Steps steps;

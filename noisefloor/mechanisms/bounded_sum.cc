@@ -48,8 +48,8 @@ double BoundedSum::error_bound(Confidence confidence) const {
 }
 
 Result<BoundedMean> BoundedMean::create(Neighbours neighbours, Bounds bounds, Epsilon epsilon, Delta delta) {
-  const bool public_rows = neighbours.adjacency == Adjacency::kReplaceOne;
-  if (public_rows) {
+  if (neighbours.adjacency == Adjacency::kReplaceOne) {
+    NF_TRY_VOID(check_rows_are_public(neighbours, "mean"));
     NF_TRY(BoundedSum sum, BoundedSum::create(neighbours, bounds, epsilon, delta));
     DpStatement statement = sum.statement();
     return BoundedMean(bounds, 0, std::move(sum), std::nullopt, std::move(statement));

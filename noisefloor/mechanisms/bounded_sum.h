@@ -70,8 +70,9 @@ class BoundedSum {
   Noise noise_;
 };
 
-// The mean. Under replace-one the number of rows is public: the noised sum is divided by it. Under add-remove it is
-// private: half of the budget goes to the sum of distances from the middle of the bounds, half to the count.
+// The mean. Under replace-one the number of rows is public: the noised sum is divided by it. (So persons of several
+// rows are refused there.) Under add-remove it is private: half of the budget goes to the sum of distances from the
+// middle of the bounds, half to the count.
 class BoundedMean {
  public:
   [[nodiscard]] static Result<BoundedMean> create(Neighbours neighbours, Bounds bounds, Epsilon epsilon, Delta delta);

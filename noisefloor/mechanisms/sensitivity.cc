@@ -20,16 +20,22 @@ Result<void> check_neighbours(Neighbours neighbours) {
 
 double rows_of(Neighbours neighbours) { return static_cast<double>(neighbours.rows_per_unit.value()); }
 
-Result<void> check_public_rows(Neighbours neighbours, std::string_view query) {
-  if (neighbours.adjacency == Adjacency::kReplaceOne) return success();
+}  // namespace
+
+Result<void> check_rows_are_public(Neighbours neighbours, std::string_view query) {
+  if (neighbours.adjacency == Adjacency::kReplaceOne) {
+    if (neighbours.rows_per_unit.value() == 1) return success();
+    return invalid_argument(
+        fmt::format("the {} has no useful sensitivity for persons of up to {} rows under replace-one: exchanging a "
+                    "person changes how many rows there are. Use add-remove, or give every person one row",
+                    query, neighbours.rows_per_unit.value()));
+  }
   return invalid_argument(
       fmt::format("the {} has no useful sensitivity under add-remove, where the number of rows is private. Release a "
                   "sum and a count, or "
                   "use replace-one with a public number of rows",
                   query));
 }
-
-}  // namespace
 
 Result<Bounds> Bounds::make(double lower, double upper) {
   if (!std::isfinite(lower) || !std::isfinite(upper) || !(lower < upper) || !std::isfinite(upper - lower)) {
@@ -68,22 +74,23 @@ Result<Sensitivity> count_sensitivity(Neighbours neighbours) {
 
 Result<Sensitivity> sum_sensitivity(Neighbours neighbours, Bounds bounds) {
   const bool replace = neighbours.adjacency == Adjacency::kReplaceOne;
-  return Sensitivity::of_scalar(neighbours,
-                                times_up(rows_of(neighbours), replace ? bounds.width() : bounds.largest_magnitude()));
+  const double m = rows_of(neighbours);
+  // A row is exchanged for a row; persons of up to m rows may have more of them or fewer.
+  if (replace && m == 1) return Sensitivity::of_scalar(neighbours, bounds.width());
+  const double one = replace ? std::max(bounds.width(), bounds.largest_magnitude()) : bounds.largest_magnitude();
+  return Sensitivity::of_scalar(neighbours, times_up(m, one));
 }
 
 Result<Sensitivity> mean_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
-  NF_TRY_VOID(check_public_rows(neighbours, "mean"));
-  return Sensitivity::of_scalar(
-      neighbours, divided_up(times_up(rows_of(neighbours), bounds.width()), static_cast<double>(rows.value())));
+  NF_TRY_VOID(check_rows_are_public(neighbours, "mean"));
+  return Sensitivity::of_scalar(neighbours, divided_up(bounds.width(), static_cast<double>(rows.value())));
 }
 
 Result<Sensitivity> variance_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows) {
-  NF_TRY_VOID(check_public_rows(neighbours, "variance"));
+  NF_TRY_VOID(check_rows_are_public(neighbours, "variance"));
   // (b − a)² (n − 1)/n² for one row and the 1/n variance; (b − a)²/n bounds that and the 1/(n − 1) variance as well.
   const double width = bounds.width();
-  return Sensitivity::of_scalar(
-      neighbours, divided_up(times_up(rows_of(neighbours), times_up(width, width)), static_cast<double>(rows.value())));
+  return Sensitivity::of_scalar(neighbours, divided_up(times_up(width, width), static_cast<double>(rows.value())));
 }
 
 Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t bins_per_row) {

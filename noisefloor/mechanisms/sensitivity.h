@@ -3,16 +3,19 @@
 //
 //   query                          add-remove                    replace-one
 //   count                          m                             m
-//   sum of values in [a, b]        m · max(|a|, |b|)             m · (b − a)
-//   mean of n values in [a, b]     refused: n is private         m · (b − a) / n
-//   variance of n values in [a, b] refused: n is private         m · (b − a)² / n
+//   sum of values in [a, b]        m · max(|a|, |b|)             b − a, and m · max(|a|, |b|, b − a) for m > 1
+//   mean of n values in [a, b]     refused: n is private         (b − a) / n, refused for m > 1
+//   variance of n values in [a, b] refused: n is private         (b − a)² / n, refused for m > 1
 //   histogram (k bins a row)       L1 m·k,  L2 m·√k              L1 2·m·k,  L2 m·√(2k)
 //   max of values in [a, b]        b − a                         b − a
 //   sum of gradients clipped to C  m · C (L2)                    2 · m · C (L2)
 //
-// m is the number of rows that one unit can contribute: 1 for rows, a bound that the caller enforces for persons. The
+// m is the number of rows that one unit can contribute: 1 for rows, a bound that the caller enforces for persons. A
+// person of up to m > 1 rows may be exchanged for one with more rows or fewer: then the number of rows is private. The
 // histogram's L2 is for rows that fall into k different bins each; m rows of a person may meet in one bin.
 #pragma once
+
+#include <string_view>
 
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
@@ -62,6 +65,9 @@ struct Sensitivity {
 [[nodiscard]] Result<Sensitivity> mean_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows);
 [[nodiscard]] Result<Sensitivity> variance_sensitivity(Neighbours neighbours, Bounds bounds, Rows rows);
 [[nodiscard]] Result<Sensitivity> histogram_sensitivity(Neighbours neighbours, std::uint64_t bins_per_row = 1);
+// Refuses where the number of rows is private: under add-remove, and for persons of several rows. Mechanisms that
+// divide by it ask this first.
+[[nodiscard]] Result<void> check_rows_are_public(Neighbours neighbours, std::string_view query);
 [[nodiscard]] Result<Sensitivity> max_sensitivity(Neighbours neighbours, Bounds bounds);
 // Refuses replace-one, under which answers that rise with every added unit may rise and fall at once: mechanisms that
 // need less noise for monotonic answers ask this first.

@@ -1,11 +1,12 @@
 // Continual counting: a running total that is released after every step, over a stream of known length.
 //
 // Guarantee:     ε-DP (δ = 0, discrete Laplace) or (ε, δ)-DP (Gaussian) for all totals together, where one unit
-//                changes one step's value by at most `sensitivity`. The error of each total grows with
-//                log(steps)^1.5, not with the number of steps.
+//                contributes at most `sensitivity` to all steps together. Under replace-one a unit may move to other
+//                steps. The error of each total grows with log(steps)^1.5, not with the number of steps.
 // Implements:    the binary mechanism of Chan, Shi, Song 2011 and Dwork, Naor, Pitassi, Rothblum 2010: each step
 //                enters the nodes of a binary tree above it, at most ⌊log₂ steps⌋ + 1 of them, and a total is the sum
-//                of at most as many noised nodes.
+//                of at most as many noised nodes. Noise is for the nodes that a unit can change: tree_nodes.h.
+// Requires:      under replace-one, all contributions have one sign, as counts have.
 // Memory:        one noised node a level.
 // Thread safety: none; it is a stream.
 #pragma once
@@ -30,7 +31,7 @@ class TreeCounter {
   TreeCounter& operator=(TreeCounter&&) noexcept = default;
   ~TreeCounter() = default;
 
-  // `sensitivity` is that of one step's value, whole for δ = 0.
+  // `sensitivity` is whole for δ = 0. That of a count is right for rows and persons, wherever their rows are.
   [[nodiscard]] static Result<TreeCounter> create(const Sensitivity& sensitivity, Steps steps, Epsilon epsilon,
                                                   Delta delta);
 

@@ -89,6 +89,12 @@ Result<Question> running_total_question(std::vector<std::int64_t> values, const 
     return invalid_argument(fmt::format("there are {} values, more than the {} steps that are planned", values.size(),
                                         query.steps.value()));
   }
+  if (query.neighbours.adjacency == Adjacency::kReplaceOne &&
+      std::any_of(values.begin(), values.end(), [](std::int64_t value) { return value < 0; })) {
+    return invalid_argument(
+        "under replace-one the counts of all steps must be 0 or above: noise for rows that count up and down is known "
+        "under add-remove only");
+  }
   NF_TRY(const Sensitivity sensitivity, count_sensitivity(query.neighbours));
   NF_TRY(const TreeCounter planned, TreeCounter::create(sensitivity, query.steps, query.epsilon, query.delta));
   Question question =
