@@ -117,7 +117,7 @@ TEST(Messages, HaveAFixedFormat) {
     all.insert(all.end(), each.begin(), each.end());
   }
   EXPECT_EQ(to_hex(blake2b({reinterpret_cast<const char*>(all.data()), all.size()})),
-            "719ee5cc113b40e7f41ea0df25585752a917519a19d7542e52bcb07d33c118a7");
+            "282427ae6d010fea3b45835875d94328c197239a9157a82c03f84b2a7e5a0a65");
 }
 
 TEST(Messages, HaveTheSizesOfTheConfiguration) {

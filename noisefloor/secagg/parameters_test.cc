@@ -213,7 +213,9 @@ TEST(Parameters, StatedTooLittleForAGraphThatALyingServerCuts) {
   EXPECT_EQ(now.log2_insecure, 0);
   EXPECT_GT(measured(assumptions, 100'000, now, 20, stream), 0.5);
   std::uint64_t lost = 0;
-  for (int trial = 0; trial < 20; ++trial) lost += Circle(100'000, 5'000, 0, stream).has_lost_client(20, 10) ? 1 : 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    if (Circle(100'000, 5'000, 0, stream).has_lost_client(20, 10)) ++lost;
+  }
   EXPECT_LE(lost, 1U);  // this part was right
 }
 
