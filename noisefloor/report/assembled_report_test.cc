@@ -87,6 +87,14 @@ TEST_F(AssembledReportTest, ShowsWhatTheBudgetSpentBeforeAndSince) {
   EXPECT_EQ(second->after, 0);
 }
 
+TEST_F(AssembledReportTest, SaysThatQualityWasMeasuredOnPrivateRows) {
+  (void)runs_.train("run");
+  runs_.write("run/run.json", R"({"test":{"examples":5000,"private_rows":true,"loss":0.3,"accuracy":0.925}})");
+  const HtmlReport page = on("run").page;
+  ASSERT_EQ(page.results.size(), 1U);
+  EXPECT_EQ(page.results[0].note, "5,000 examples, kept from private rows and measured without noise");
+}
+
 TEST_F(AssembledReportTest, ShowsQualityBesideItsBaseline) {
   (void)runs_.train("run");
   runs_.write("run/run.json",

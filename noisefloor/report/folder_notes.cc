@@ -88,6 +88,7 @@ NotedQuality quality_in(const Json& json, const char* data) {
   quality.data = data;
   const auto examples = json.find("examples");
   if (examples != json.end() && examples->is_number_unsigned()) quality.examples = examples->get<std::uint64_t>();
+  quality.private_rows = json.value("private_rows", Json(false)) == true;
   quality.loss = number_in(json, "loss");
   quality.accuracy = number_in(json, "accuracy");
   quality.majority_accuracy = number_in(json, "majority_accuracy");

@@ -39,9 +39,10 @@ struct UtilityLine {
   double highest;
 };
 
-// The quality of the finished model on public data, from run.json.
+// The quality of the finished model, from run.json.
 struct NotedQuality {
-  std::string data;  // "test" or "validation"
+  std::string data;           // "test" or "validation"
+  bool private_rows = false;  // measured without noise on rows that were kept from private ones, not on public rows
   std::optional<std::uint64_t> examples;
   std::optional<double> loss;
   std::optional<double> accuracy;

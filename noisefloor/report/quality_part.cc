@@ -20,9 +20,15 @@ constexpr std::uint64_t kMostWatched =
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+std::string_view whose(const NotedQuality* quality) {
+  return quality != nullptr && quality->private_rows ? "kept from private rows and measured without noise"
+                                                     : "taken as public";
+}
+
 void add_result(HtmlReport& page, const NotedQuality& quality) {
   const std::string on = fmt::format(" on {} data", quality.data);
-  const std::string note = quality.examples ? shown_count(*quality.examples) + " examples, taken as public" : "";
+  const std::string note =
+      quality.examples ? fmt::format("{} examples, {}", shown_count(*quality.examples), whose(&quality)) : "";
   const auto beside = [&](const std::string& text) { return note.empty() ? text : note + "; " + text; };
   if (quality.accuracy) {
     const auto& majority = quality.majority_accuracy;
@@ -111,10 +117,10 @@ const NotedQuality* noted(const FolderNotes& notes, const std::string& data) {
 std::string measured_on(const FolderNotes& notes) {
   const NotedQuality* quality = noted(notes, notes.watched);
   if (quality != nullptr && quality->examples && *quality->examples <= kMostWatched) {
-    return fmt::format("on all {} {} rows, taken as public", shown_count(*quality->examples), notes.watched);
+    return fmt::format("on all {} {} rows, {}", shown_count(*quality->examples), notes.watched, whose(quality));
   }
-  return fmt::format("on {}{} {} rows drawn at random, taken as public",
-                     quality != nullptr && quality->examples ? "" : "up to ", shown_count(kMostWatched), notes.watched);
+  return fmt::format("on {}{} {} rows drawn at random, {}", quality != nullptr && quality->examples ? "" : "up to ",
+                     shown_count(kMostWatched), notes.watched, whose(quality));
 }
 
 void add_majority(std::optional<HtmlReport::Figure>& figure, const FolderNotes& notes) {

@@ -39,7 +39,7 @@ void add_sweep_curve(HtmlReport& page, const std::vector<Swept>& runs) {
   const double scale = has_accuracy ? 100 : 1;
   Chart chart;
   chart.title = "What privacy costs";
-  chart.subtitle = "each point is one training, measured on test data that are taken as public";
+  chart.subtitle = "each point is one training, measured without noise on the same test rows";
   chart.x_label = "ε of the training";
   chart.y_label = has_accuracy ? "accuracy (%)" : "loss";
   chart.log_x = true;

@@ -71,9 +71,8 @@ Summary summary_of(const TrainingJob& job, const TrainingOutcome& outcome) {
                               : "infinite: this model is NOT PRIVATE, and is for comparison only");
   if (notes.noise.multiplier) summary.line("noise", noise_line(notes.noise, training));
   summary.line("training", training_line(training, notes));
-  const bool private_split = measures_private_rows(training);
-  if (notes.validation) add_quality(summary, "validation", *notes.validation, private_split);
-  if (notes.test) add_quality(summary, "test", *notes.test, private_split && !training.data.test);
+  if (notes.validation) add_quality(summary, "validation", *notes.validation, notes.private_validation);
+  if (notes.test) add_quality(summary, "test", *notes.test, notes.private_test);
   if (outcome.verdict) summary.line("target", in_words(*outcome.verdict));
   return summary;
 }

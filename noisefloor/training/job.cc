@@ -170,6 +170,7 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
   outcome.stopped = outcome.run.model.certificate.steps < session.steps.value();
   std::optional<Quality> test;
   std::optional<Quality> validation;
+  const bool private_split = measures_private_rows(parts_->file.training);
   const std::vector<float>& weights = outcome.run.weights;
   if (parts_->examples.validation) validation = session.model->quality(weights, *parts_->examples.validation);
   if (parts_->examples.test) test = session.model->quality(weights, *parts_->examples.test);
@@ -186,6 +187,8 @@ Result<TrainingOutcome> TrainingJob::run(Ledger* ledger, const JobControl& contr
                            .workers = request.team.size(),
                            .validation = validation,
                            .test = test,
+                           .private_validation = private_split,
+                           .private_test = private_split && !parts_->file.training.data.test,
                            .phase = {},
                            .verdict = outcome.verdict,
                            .command = command};

@@ -8,8 +8,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json quality_json(const Quality& quality) {
+Json quality_json(const Quality& quality, bool private_rows = false) {
   Json json{{"examples", quality.examples}};
+  if (private_rows) json["private_rows"] = true;
   for (const auto& [name, value] : named_figures(quality)) json[name] = value;
   return json;
 }
@@ -41,8 +42,8 @@ std::string to_json(const RunNotes& notes) {
     json["examples_per_second"] = notes.examples_per_second;
   }
   json["workers"] = notes.workers;
-  if (notes.validation) json["validation"] = quality_json(*notes.validation);
-  if (notes.test) json["test"] = quality_json(*notes.test);
+  if (notes.validation) json["validation"] = quality_json(*notes.validation, notes.private_validation);
+  if (notes.test) json["test"] = quality_json(*notes.test, notes.private_test);
   if (notes.phase) json["phase"] = *notes.phase;
   if (notes.verdict) {
     json["target"] = {{"target_accuracy", notes.verdict->target_accuracy},

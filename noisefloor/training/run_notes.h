@@ -29,6 +29,8 @@ struct RunNotes {
   std::size_t workers = 1;
   std::optional<Quality> validation;
   std::optional<Quality> test;
+  bool private_validation = false;  // by rows that were kept from private ones, without noise
+  bool private_test = false;
   std::optional<std::uint64_t> phase;  // phase of the plan
   std::optional<PlanVerdict> verdict;
   std::string command;  // the command line of the run; or empty
