@@ -55,7 +55,7 @@ class Table {
     const Secret32 channel =
         channel_key(AgreementKey(cohort_.server.clone()).agree(keys.channel_key).value(), digest_of(config_));
     Writer out;
-    out.bytes(std::vector<std::uint8_t>{'N', 'S', 1, type}).number(std::uint32_t{0}).bytes(body);
+    out.bytes(std::vector<std::uint8_t>{'N', 'S', 2, type}).number(std::uint32_t{0}).bytes(body);
     if (type > static_cast<std::uint8_t>(MessageType::kAdvertisement))
       out.bytes(one_time_tag(tag_key(channel, type), out.written()));
     return out.take();

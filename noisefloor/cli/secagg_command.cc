@@ -21,6 +21,8 @@ struct ParameterOptions {
   std::string bits = "16";
   std::string security = "40";
   std::string correctness = "20";
+  std::string roster;
+  std::string grinding = "60";
   bool malicious = false;
 };
 
@@ -51,9 +53,13 @@ Result<Summary> run_parameters(const ParameterOptions& o) {
   NF_TRY(const std::uint64_t bits, whole("--bits", o.bits, 1, secagg::kMaxBits));
   NF_TRY(const double security, bits_of("--security", o.security));
   NF_TRY(const double correctness, bits_of("--correctness", o.correctness));
+  NF_TRY(const std::uint64_t roster,
+         o.roster.empty() ? Result<std::uint64_t>(clients) : whole("--roster", o.roster, 2, clients));
+  NF_TRY(const std::uint64_t grinding, whole("--grinding", o.grinding, 0, 256));
   const auto threat = o.malicious ? secagg::ThreatModel::kLyingServer : secagg::ThreatModel::kCuriousServer;
   NF_TRY(const secagg::PlannedRound round,
-         secagg::plan_round({static_cast<std::uint32_t>(clients), corrupt, drop, threat, security, correctness},
+         secagg::plan_round({static_cast<std::uint32_t>(clients), corrupt, drop, threat, security, correctness,
+                             static_cast<std::uint32_t>(roster), static_cast<double>(grinding)},
                             dimension, static_cast<unsigned>(bits)));
   return summary_of(round);
 }
@@ -80,13 +86,16 @@ void add_secagg_command(CLI::App& app, Action& action) {
                                  "", declare_demo, run_secagg_demo);
   const auto declare_parameters = [](CLI::App& command, ParameterOptions& o) {
     const OptionGroup options(command);
-    options.required("--clients", o.clients, "How many clients take part", "N");
+    options.required("--clients", o.clients, "How many clients are in the registry", "N");
     options.with_default("--corrupt", o.corrupt, "Share of them that works with the server", "SHARE");
-    options.with_default("--drop", o.drop, "Share of them that drops out", "SHARE");
+    options.with_default("--drop", o.drop, "Share of the roster that drops out", "SHARE");
+    options.optional("--roster", o.roster, "The fewest clients that a round takes; all of the registry by default",
+                     "N");
     options.flag("--malicious", o.malicious, "The server may tell different clients different things");
     options.with_default("--dimension", o.dimension, "Numbers in each vector", "D");
     options.with_default("--bits", o.bits, "Of the modulus", "B");
     options.with_default("--security", o.security, "Someone is seen with probability 2^-BITS at most", "BITS");
+    options.with_default("--grinding", o.grinding, "A server that lies may try 2^BITS rosters before", "BITS");
     options.with_default("--correctness", o.correctness, "There is no sum with probability 2^-BITS at most", "BITS");
   };
   add_command<ParameterOptions>(group, action, "parameters", "Degree, threshold, failure probabilities, bytes and time",

@@ -26,12 +26,16 @@ Entry entry_of(AbortReason reason) {
       return {"configuration-refused", "the round's configuration is out of range or for another registry of clients"};
     case AbortReason::kThreatModelRefused:
       return {"threat-model-refused", "the round protects from less than this client insists on"};
+    case AbortReason::kNotInvited:
+      return {"not-invited", "the invitation is not signed with the server's key that this client knows"};
     case AbortReason::kOldRound:
       return {"old-round", "this client took part in this round or a later one before"};
     case AbortReason::kThresholdTooLow:
       return {"threshold-too-low", "corrupt clients could see an input, more likely than this client accepts"};
     case AbortReason::kCohortTooSmall:
       return {"cohort-too-small", "fewer clients than the minimum cohort"};
+    case AbortReason::kRosterTooSmall:
+      return {"roster-too-small", "fewer clients than the minimum roster: too large a share of them could be corrupt"};
     case AbortReason::kUnknownClient:
       return {"unknown-client", "the registry does not list this client"};
     case AbortReason::kDuplicate:
@@ -51,7 +55,7 @@ Entry entry_of(AbortReason reason) {
     case AbortReason::kNewSurvivor:
       return {"new-survivor", "a survivor was not there before"};
     case AbortReason::kNotConfirmed:
-      return {"not-confirmed", "fewer neighbours than the threshold signed the same survivors"};
+      return {"not-confirmed", "fewer of the committee than the threshold signed the same survivors"};
     case AbortReason::kNoInput:
       return {"no-input", "the input was not given in time"};
     case AbortReason::kTooFewShares:

@@ -17,10 +17,12 @@ enum class AbortReason : std::uint8_t {
   // The invitation
   kConfigurationRefused,  // out of range, or another registry of clients
   kThreatModelRefused,    // protects from less than the client insists on
+  kNotInvited,            // the invitation is not signed by the server that the client knows
   kOldRound,              // the client took part in this round, or a later one, before
   kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
   // Keys
   kCohortTooSmall,  // fewer clients than the minimum cohort
+  kRosterTooSmall,  // fewer clients than the configuration's minimum roster
   kUnknownClient,   // a client that the registry does not list
   kDuplicate,       // one client or one key twice, or not in order
   kOwnKeysChanged,  // the client's own keys are missing or are others
@@ -31,7 +33,7 @@ enum class AbortReason : std::uint8_t {
   kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or meant another client
   kLeftOut,           // a list of clients does not hold the one it was sent to
   kNewSurvivor,       // a survivor who was not there before
-  kNotConfirmed,      // fewer neighbours than the threshold signed the same survivors
+  kNotConfirmed,      // fewer of the committee than the threshold signed the same survivors
   kNoInput,           // the input was not given in time
   // The server alone
   kTooFewShares,  // too few neighbours of some client answered: its mask stays

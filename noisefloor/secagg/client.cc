@@ -25,9 +25,17 @@ Secret32 draw_secret(BitStream& stream) {
 
 std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-bool is_secure(const Policy& policy, const RoundConfig& config, std::uint32_t clients) {
-  const Assumptions assumptions{clients, policy.corrupt, policy.drop, config.threat, policy.security_bits};
-  const auto topology = evaluate_topology(assumptions, degree_among(config, clients), config.threshold);
+// Corrupt clients are a share of the registry, and the server may leave out honest ones: what holds for every roster of
+// the minimum size holds for the one that comes.
+bool is_secure(const Policy& policy, const RoundConfig& config) {
+  const Assumptions assumptions{.clients = config.clients,
+                                .corrupt = policy.corrupt,
+                                .drop = policy.drop,
+                                .threat = config.threat,
+                                .security_bits = policy.security_bits,
+                                .minimum_roster = config.minimum_roster,
+                                .grinding_bits = policy.grinding_bits};
+  const auto topology = evaluate_topology(assumptions, config.degree, config.threshold);
   return topology.has_value() && topology.value().log2_insecure <= -policy.security_bits;
 }
 
@@ -62,12 +70,25 @@ Result<Client> Client::join(const RoundConfig& config, const Registry& registry,
   if (config.threat < policy.threat) return error_of(AbortReason::kThreatModelRefused);
   if (policy.last_round.has_value() && config.round <= *policy.last_round) return error_of(AbortReason::kOldRound);
   if (config.minimum_cohort < policy.minimum_cohort) return error_of(AbortReason::kCohortTooSmall);
-  if (!is_secure(policy, config, config.clients)) return error_of(AbortReason::kThresholdTooLow);
+  if (!is_secure(policy, config)) return error_of(AbortReason::kThresholdTooLow);
   Client client(config, registry, number, key, policy, stream);
   auto agreed = client.channel_keys_->agree(config.server);
   if (!agreed.has_value()) return error_of(AbortReason::kBadKey);
   client.channel_ = channel_key(agreed.value(), digest_of(config));
   return client;
+}
+
+Result<Client> Client::accept(Bytes invitation, const Registry& registry, std::uint32_t number, const SigningKey& key,
+                              const Policy& policy, BitStream& stream) {
+  const std::optional<Envelope> envelope = parse_envelope(invitation);
+  if (!envelope.has_value() || envelope->type != MessageType::kInvitation) return error_of(AbortReason::kMalformed);
+  const std::optional<Invitation> invited = parse_invitation(*envelope);
+  if (!invited.has_value()) return error_of(AbortReason::kMalformed);
+  if (!policy.server.has_value() ||
+      !verify_signature(*policy.server, signed_invitation(invited->config), invited->signature)) {
+    return error_of(AbortReason::kNotInvited);
+  }
+  return join(invited->config, registry, number, key, policy, stream);
 }
 
 Client::Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
@@ -128,19 +149,21 @@ Client::Answer Client::share_keys(Bytes body) {
   const std::optional<Roster> roster = parse_roster(body, config_.clients);
   if (!roster.has_value()) return AbortReason::kMalformed;
   const auto clients = static_cast<std::uint32_t>(roster->size());
-  if (clients < config_.minimum_cohort) return AbortReason::kCohortTooSmall;
+  if (clients < config_.minimum_roster) return AbortReason::kRosterTooSmall;
   if (clients - 1 < config_.threshold) return AbortReason::kTooFewNeighbours;
   if (!is_distinct(*roster)) return AbortReason::kDuplicate;
   if (roster->back().client >= config_.clients) return AbortReason::kUnknownClient;
   const auto own = std::find(roster->begin(), roster->end(), advertised_);
   if (own == roster->end()) return AbortReason::kOwnKeysChanged;
-  if (!is_secure(policy_, config_, clients)) return AbortReason::kThresholdTooLow;
 
   const Digest config = digest_of(config_);
   roster_clients_ = clients;
   place_ = static_cast<std::uint32_t>(own - roster->begin());
   context_ = context_of(config, body);
-  neighbours_ = Graph(clients, degree_among(config_, clients), graph_seed(context_)).neighbours(place_);
+  const Graph graph(clients, degree_among(config_, clients), graph_seed(context_));
+  neighbours_ = graph.neighbours(place_);
+  committee_ = graph.committee();
+  for (const std::uint32_t place : committee_) committee_numbers_.push_back((*roster)[place].client);
   std::vector<std::uint32_t> points;
   for (const std::uint32_t place : neighbours_) {
     const Advertisement& keys = (*roster)[place];
@@ -225,13 +248,15 @@ Client::Answer Client::hear_survivors(Bytes body) {
 }
 
 Client::Answer Client::hear_confirmations(Bytes body) {
-  const auto confirmations = parse_confirmations(body, neighbours_);
+  const auto confirmations = parse_confirmations(body, committee_);
   if (!confirmations.has_value()) return AbortReason::kMalformed;
   const std::string story = signed_survivors(context_, *sharing_, *survivors_);
+  // All clients ask the same committee: two stories would need an honest member that signed both.
   std::uint32_t confirmed = 0;
   for (const Confirmation& each : *confirmations) {
-    const auto at = std::lower_bound(neighbours_.begin(), neighbours_.end(), each.place) - neighbours_.begin();
-    const std::uint32_t other = known_[static_cast<std::size_t>(at)].keys.client;
+    if (confirmed == config_.threshold) break;
+    const auto at = std::lower_bound(committee_.begin(), committee_.end(), each.place) - committee_.begin();
+    const std::uint32_t other = committee_numbers_[static_cast<std::size_t>(at)];
     if (survivors_->contains(each.place) && verify_signature((*registry_)[other], story, each.signature)) ++confirmed;
   }
   if (confirmed < config_.threshold) return AbortReason::kNotConfirmed;
@@ -261,10 +286,16 @@ Error Client::abort(AbortReason reason) {
   mask_keys_.reset();
   own_ = Secret32();
   channel_ = Secret32();
+  wipe_private();
   input_.reset();
   known_.clear();
   last_answer_.clear();
   return error_of(reason);
+}
+
+void Client::wipe_private() {
+  if (input_.has_value()) wipe(input_->lane_bytes());
+  wipe(last_answer_);
 }
 
 }  // namespace noisefloor::secagg

@@ -3,11 +3,12 @@
 //   join → advertisement() ─► server ─► receive(roster) ─► shares ─► server ─► receive(delivery) ─► masked input ─► …
 //
 // Guarantee:     whatever the server sends, it learns no more about this client's input than the sum of at least
-//                `minimum_cohort` inputs, among them all honest ones of the client's group, except with the probability
-//                that the policy accepts (parameters.h); given that no more clients are corrupt than the policy says.
+//                `minimum_cohort` inputs, among them those of all honest clients that it says survived, except with the
+//                probability that the policy accepts (parameters.h); given that no more clients of the registry are
+//                corrupt than the policy says.
 //                With a curious server this holds if the server follows the protocol, with a lying one in any case
-//                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds. Secrets are wiped
-//                when the client is destroyed or the round is aborted.
+//                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds. Secrets, the
+//                input and the last answer are wiped when the client is destroyed or the round is aborted.
 // Implements:    Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", on the
 //                sparse graph of Bell et al. 2020.
 // Requires:      registry, signing key and stream outlive the client; the stream is a SecureRandom except in
@@ -36,18 +37,29 @@ namespace noisefloor::secagg {
 // The conditions that a client insists on, whatever it is told.
 struct Policy {
   ThreatModel threat = ThreatModel::kLyingServer;  // the weakest that it accepts
-  double corrupt = 0.1;                            // share of the clients that may be corrupt
+  double corrupt = 0.1;                            // share of the registry that may be corrupt
   double drop = 0.2;
-  double security_bits = 40;
+  double security_bits = 40;             // that are left after the server's tries
+  double grinding_bits = kGrindingBits;  // a lying server may have tried 2^this many rosters
   std::uint32_t minimum_cohort = 3;
   std::optional<std::uint64_t> last_round;  // rounds up to this one are old
+  std::optional<PublicKey> server = {};     // the key with which the server signs invitations, known from elsewhere
 };
 
 class Client {
  public:
-  // Refused, with the reason in the message, if the configuration does not keep the policy.
+  // Refused, with the reason in the message, if the configuration does not keep the policy. The caller has seen to it
+  // that the configuration is the server's; accept() does it by the server's signature.
   [[nodiscard]] static Result<Client> join(const RoundConfig& config, const Registry& registry, std::uint32_t number,
                                            const SigningKey& key, const Policy& policy, BitStream& stream);
+
+  Client(Client&&) noexcept = default;
+  Client& operator=(Client&&) noexcept = default;
+  ~Client() { wipe_private(); }
+
+  // The same for an invitation as it arrives. Refused unless the policy names the server's key, and it signed this.
+  [[nodiscard]] static Result<Client> accept(Bytes invitation, const Registry& registry, std::uint32_t number,
+                                             const SigningKey& key, const Policy& policy, BitStream& stream);
 
   // The first message to the server.
   [[nodiscard]] const Message& advertisement() const { return advertisement_; }
@@ -84,6 +96,8 @@ class Client {
   // How many neighbours are in `set`.
   [[nodiscard]] std::uint32_t neighbours_in(const ClientSet& set) const;
   [[nodiscard]] Error abort(AbortReason reason);
+  // Overwrites the input and the last answer, which holds shares or a masked input.
+  void wipe_private();
 
   RoundConfig config_;
   const Registry* registry_;
@@ -106,6 +120,8 @@ class Client {
   std::uint32_t place_ = 0;
   std::vector<std::uint32_t> neighbours_;
   std::vector<Neighbour> known_;  // in the same order
+  std::vector<std::uint32_t> committee_;
+  std::vector<std::uint32_t> committee_numbers_;  // numbers in the registry, in the same order
   std::optional<ClientSet> sharing_;
   std::optional<ClientSet> survivors_;
 

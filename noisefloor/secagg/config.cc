@@ -32,6 +32,11 @@ Result<void> check_config(const RoundConfig& config) {
     return invalid_argument(fmt::format("a minimum cohort is from 2 to the number of clients {}; got {}",
                                         config.clients, config.minimum_cohort));
   }
+  if (config.minimum_roster < config.minimum_cohort || config.minimum_roster > config.clients) {
+    return invalid_argument(
+        fmt::format("a minimum roster is from the minimum cohort {} to the number of clients {}; got {}",
+                    config.minimum_cohort, config.clients, config.minimum_roster));
+  }
   if (config.dimension < 1 || config.dimension > kMaxDimension) {
     return invalid_argument(fmt::format("a vector has 1 to {} coordinates; got {}", kMaxDimension, config.dimension));
   }
@@ -44,7 +49,8 @@ Result<void> check_config(const RoundConfig& config) {
 std::vector<std::uint8_t> to_bytes(const RoundConfig& config) {
   Writer out(kConfigBytes);
   out.number(config.round).bytes(config.model).bytes(config.registry).bytes(config.server);
-  out.number(static_cast<std::uint8_t>(config.threat)).number(config.clients).number(config.degree);
+  out.number(static_cast<std::uint8_t>(config.threat)).number(config.clients).number(config.minimum_roster);
+  out.number(config.degree);
   out.number(config.threshold).number(config.minimum_cohort).number(config.dimension).number(config.bits);
   return out.take();
 }
@@ -58,6 +64,7 @@ std::optional<RoundConfig> parse_config(Bytes bytes) {
   config.server = in.array<32>();
   const auto threat = in.number<std::uint8_t>();
   config.clients = in.number<std::uint32_t>();
+  config.minimum_roster = in.number<std::uint32_t>();
   config.degree = in.number<std::uint32_t>();
   config.threshold = in.number<std::uint32_t>();
   config.minimum_cohort = in.number<std::uint32_t>();

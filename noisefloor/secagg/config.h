@@ -31,7 +31,9 @@ struct RoundConfig {
   AgreementPublicKey server{};  // the key that authenticates messages to and from the server
   ThreatModel threat = ThreatModel::kLyingServer;
   std::uint32_t clients = 0;  // in the registry
-  std::uint32_t degree = 0;   // clients − 1: complete graph; an even number otherwise
+  std::uint32_t minimum_roster =
+      0;                     // the fewest clients whose keys are listed: corrupt ones are a bounded share of them
+  std::uint32_t degree = 0;  // clients − 1: complete graph; an even number otherwise
   std::uint32_t threshold = 0;
   std::uint32_t minimum_cohort = 0;  // a sum of fewer inputs is never computed
   std::uint64_t dimension = 0;
@@ -43,7 +45,7 @@ struct RoundConfig {
 // Fails for a configuration that no round could run on.
 [[nodiscard]] Result<void> check_config(const RoundConfig& config);
 
-inline constexpr std::size_t kConfigBytes = 8 + 32 + 32 + 32 + 1 + 4 + 4 + 4 + 4 + 8 + 1;
+inline constexpr std::size_t kConfigBytes = 8 + 32 + 32 + 32 + 1 + 4 + 4 + 4 + 4 + 4 + 8 + 1;
 [[nodiscard]] std::vector<std::uint8_t> to_bytes(const RoundConfig& config);
 // Nothing unless these are the bytes of a configuration that passes check_config.
 [[nodiscard]] std::optional<RoundConfig> parse_config(Bytes bytes);

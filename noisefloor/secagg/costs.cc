@@ -32,7 +32,7 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
   const double roster = around + kAdvertisementBytes * clients;
   const double delivery = around + set + kSealedBytes * degree;
   const double survivors = around + set;
-  const double confirmations = lying * (around + (4 + 64) * degree);
+  const double confirmations = lying * (around + (4 + 64) * static_cast<double>(topology.threshold));
 
   const double up = shares + masked + confirmation + unmasking;
   const double down = roster + delivery + survivors + confirmations;
@@ -41,7 +41,7 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
                         .mask_bytes = (degree + 1) * lane_bytes,
                         .tagged_bytes = up + down,
                         .agreements = 2 * degree + 3,  // two make the own public keys
-                        .verifications = (1 + lying) * degree};
+                        .verifications = degree + lying * static_cast<double>(topology.threshold)};
   const double recovered = dropped * degree * stayed / clients;  // masks between those who left and those who stayed
   const double received = clients * shares + stayed * (masked + confirmation + unmasking);
   const double sent = clients * (roster + delivery) + stayed * (survivors + confirmations);
@@ -50,7 +50,7 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
                         .mask_bytes = (stayed + recovered) * lane_bytes,
                         .tagged_bytes = sent + received,
                         .agreements = clients + dropped + recovered,
-                        .verifications = clients};
+                        .verifications = clients + lying * degree};
   return {client, server, payload, 4 * static_cast<double>(dimension)};
 }
 

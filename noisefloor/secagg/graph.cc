@@ -43,4 +43,11 @@ std::vector<std::uint32_t> Graph::neighbours(std::uint32_t client) const {
   return result;
 }
 
+std::vector<std::uint32_t> Graph::committee() const {
+  const std::uint32_t size = degree_ + 1 >= clients() ? clients() : degree_;
+  std::vector<std::uint32_t> result(at_.begin(), at_.begin() + size);
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
 }  // namespace noisefloor::secagg

@@ -23,6 +23,11 @@ class Graph {
   [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(at_.size()); }
   // The neighbours in ascending order. Requires client < clients().
   [[nodiscard]] std::vector<std::uint32_t> neighbours(std::uint32_t client) const;
+  // All clients as they stand on the circle.
+  [[nodiscard]] const std::vector<std::uint32_t>& circle() const { return at_; }
+  // The clients that confirm the survivors to everyone, in ascending order: `degree` of them that stand side by side,
+  // or everyone if the graph is complete.
+  [[nodiscard]] std::vector<std::uint32_t> committee() const;
 
  private:
   std::uint32_t degree_;

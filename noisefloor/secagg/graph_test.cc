@@ -31,6 +31,16 @@ TEST(Graph, HasMutualDistinctNeighboursOfTheRightNumber) {
   }
 }
 
+TEST(Graph, HasACommitteeOfTheDegreeSideBySide) {
+  const Graph sparse(100, 12, seed_of(5));
+  const std::vector<std::uint32_t> committee = sparse.committee();
+  EXPECT_EQ(committee.size(), 12U);
+  EXPECT_TRUE(std::is_sorted(committee.begin(), committee.end()));
+  const std::set<std::uint32_t> first(sparse.circle().begin(), sparse.circle().begin() + 12);
+  EXPECT_EQ(std::set<std::uint32_t>(committee.begin(), committee.end()), first);
+  EXPECT_EQ(Graph(7, 6, seed_of(6)).committee(), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
 // α = 1e-6; detects that any pair is favoured by 10 %. The mutant is a graph that is not permuted.
 TEST(Graph, MakesEveryoneANeighbourEquallyOften) {
   std::map<std::int64_t, std::uint64_t> counts;

@@ -8,7 +8,7 @@
 namespace noisefloor::secagg {
 namespace {
 
-constexpr std::string_view kProtocol = "noisefloor secagg 1 ";
+constexpr std::string_view kProtocol = "noisefloor secagg 2 ";
 
 std::vector<std::uint8_t> info(std::string_view label, std::initializer_list<std::uint32_t> numbers) {
   Writer out;

@@ -195,6 +195,33 @@ TEST(LyingServer, CannotLowerTheThreshold) {
   EXPECT_EQ(table.join(table.config, 0).error(), error_of(AbortReason::kThresholdTooLow));
 }
 
+// Whoever is between client and server can make a configuration with a key of its own, and join() cannot tell.
+TEST(LyingServer, CannotBePlayedBySomeoneElse) {
+  ReplayRandom stream = ReplayRandom::create(8).value();
+  const Cohort cohort = Cohort::draw(kClients, stream);
+  const SigningKey server = SigningKey::from_seed({1});
+  const SigningKey stranger = SigningKey::from_seed({2});
+  const RoundConfig config = cohort.config(1, {5, 4, 0, 0}, ThreatModel::kLyingServer, 3, 4, 16);
+  RoundConfig strange = config;
+  strange.server = AgreementKey(Secret32()).public_key();
+  Policy policy;
+  policy.corrupt = 0;
+  const auto accept = [&](const Message& message) {
+    return Client::accept(message, cohort.registry, 0, cohort.keys[0], policy, stream);
+  };
+  EXPECT_TRUE(Client::join(strange, cohort.registry, 0, cohort.keys[0], policy, stream).has_value());
+  EXPECT_EQ(accept(invitation(config, server)).error(), error_of(AbortReason::kNotInvited));  // no key is pinned
+  policy.server = server.public_key();
+  EXPECT_TRUE(accept(invitation(config, server)).has_value());
+  EXPECT_EQ(accept(invitation(strange, stranger)).error(), error_of(AbortReason::kNotInvited));
+  Message changed = invitation(strange, stranger);
+  const Message signed_by_server = invitation(config, server);
+  std::copy(signed_by_server.end() - 64, signed_by_server.end(), changed.end() - 64);
+  EXPECT_EQ(accept(changed).error(), error_of(AbortReason::kNotInvited));
+  changed.pop_back();
+  EXPECT_EQ(accept(changed).error(), error_of(AbortReason::kMalformed));
+}
+
 TEST(LyingServer, CannotWeakenTheThreatModelOrTheCohort) {
   Table table;
   RoundConfig lie = table.config;
@@ -318,11 +345,11 @@ TEST(LyingServer, CannotShrinkTheCohort) {
     Roster lie = table.roster();
     lie.resize(2);
     table.tell_roster(0, lie);
-    table.expect_abort(0, AbortReason::kCohortTooSmall);
+    table.expect_abort(0, AbortReason::kRosterTooSmall);
     lie = table.roster();
     lie.resize(4);
     table.tell_roster(1, lie);
-    table.expect_abort(1, AbortReason::kTooFewNeighbours);
+    table.expect_abort(1, AbortReason::kRosterTooSmall);
   }
   {
     Table table;

@@ -9,7 +9,7 @@
 namespace noisefloor::secagg {
 namespace {
 
-constexpr std::array<std::uint8_t, 3> kMagic = {'N', 'S', 1};  // the last is the version
+constexpr std::array<std::uint8_t, 3> kMagic = {'N', 'S', 2};  // the last is the version
 
 bool has_tag(MessageType type) { return type != MessageType::kInvitation && type != MessageType::kAdvertisement; }
 
@@ -82,8 +82,19 @@ bool is_authentic(const Envelope& envelope, const Secret32& channel) {
   return equal_in_constant_time(one_time_tag(key, envelope.tagged), envelope.tag);
 }
 
-Message invitation(const RoundConfig& config) {
-  return begin(MessageType::kInvitation, 0, kConfigBytes).bytes(to_bytes(config)).take();
+std::string signed_invitation(const RoundConfig& config) { return labelled("invitation", {digest_of(config)}); }
+
+Message invitation(const RoundConfig& config, const SigningKey& server) {
+  Writer out = begin(MessageType::kInvitation, 0, kConfigBytes + 64);
+  return out.bytes(to_bytes(config)).bytes(server.sign(signed_invitation(config))).take();
+}
+
+std::optional<Invitation> parse_invitation(const Envelope& envelope) {
+  Reader in(envelope.body);
+  const std::optional<RoundConfig> config = parse_config(in.bytes(kConfigBytes));
+  const Signature signature = in.array<64>();
+  if (!in.done() || !config.has_value() || envelope.client != 0) return std::nullopt;
+  return Invitation{*config, signature};
 }
 
 std::string signed_keys(const Digest& config, const Advertisement& advertisement) {
@@ -200,14 +211,14 @@ Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>&
   return finish(std::move(out), MessageType::kConfirmations, channel);
 }
 
-std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body, const std::vector<std::uint32_t>& neighbours) {
+std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body, const std::vector<std::uint32_t>& committee) {
   constexpr std::size_t each_bytes = 4 + 64;
-  if (body.size() % each_bytes != 0 || body.size() / each_bytes > neighbours.size()) return std::nullopt;
+  if (body.size() % each_bytes != 0 || body.size() / each_bytes > committee.size()) return std::nullopt;
   Reader in(body);
   std::vector<Confirmation> confirmations;
   while (in.left() > 0) {
     const Confirmation each{in.number<std::uint32_t>(), in.array<64>()};
-    if (!std::binary_search(neighbours.begin(), neighbours.end(), each.place)) return std::nullopt;
+    if (!std::binary_search(committee.begin(), committee.end(), each.place)) return std::nullopt;
     if (!confirmations.empty() && confirmations.back().place >= each.place) return std::nullopt;
     confirmations.push_back(each);
   }

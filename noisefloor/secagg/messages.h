@@ -19,7 +19,7 @@ namespace noisefloor::secagg {
 using Message = std::vector<std::uint8_t>;
 
 enum class MessageType : std::uint8_t {
-  kInvitation = 0,     // server → client: the configuration
+  kInvitation = 0,     // server → client: the configuration, signed
   kAdvertisement = 1,  // client → server: two public keys, signed
   kRoster = 2,         // server → client: everyone's keys
   kShares = 3,         // client → server: sealed shares, one for each neighbour
@@ -27,7 +27,7 @@ enum class MessageType : std::uint8_t {
   kMaskedInput = 5,    // client → server
   kSurvivors = 6,      // server → client: the clients whose input arrived
   kConfirmation = 7,   // client → server: a signature of the survivors (lying server only)
-  kConfirmations = 8,  // server → client: the signatures of the neighbours (lying server only)
+  kConfirmations = 8,  // server → client: the signatures of the committee (lying server only)
   kUnmasking = 9,      // client → server: one share for each neighbour
 };
 
@@ -71,8 +71,14 @@ inline constexpr std::size_t kHeaderBytes = 8;
 
 // --- Messages. `channel` is the key shared by client and server. -----------------------------------------------------
 
-[[nodiscard]] Message invitation(const RoundConfig& config);
-// The body of an invitation is a configuration: parse_config.
+// The server signs its invitation with a long-lived key, which clients know from elsewhere.
+struct Invitation {
+  RoundConfig config;
+  Signature signature;  // signature of signed_invitation
+};
+[[nodiscard]] std::string signed_invitation(const RoundConfig& config);
+[[nodiscard]] Message invitation(const RoundConfig& config, const SigningKey& server);
+[[nodiscard]] std::optional<Invitation> parse_invitation(const Envelope& envelope);
 
 struct Advertisement {
   std::uint32_t client;
@@ -130,9 +136,9 @@ struct Confirmation {
 };
 [[nodiscard]] Message confirmations_message(std::uint32_t to, const std::vector<Confirmation>& confirmations,
                                             const Secret32& channel);
-// In ascending order of neighbours.
-[[nodiscard]] std::optional<std::vector<Confirmation>> parse_confirmations(
-    Bytes body, const std::vector<std::uint32_t>& neighbours);
+// In ascending order of places, all of them in the committee.
+[[nodiscard]] std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body,
+                                                                           const std::vector<std::uint32_t>& committee);
 
 // One share for each neighbour that sent shares, in order: of its own mask if it survived, of its mask key if not.
 [[nodiscard]] Message unmasking_message(std::uint32_t from, const std::vector<ShareBytes>& shares,

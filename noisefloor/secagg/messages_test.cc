@@ -16,6 +16,7 @@ RoundConfig some_config() {
   config.degree = 12;
   config.threshold = 6;
   config.minimum_cohort = 50;
+  config.minimum_roster = 80;
   config.dimension = 10;
   config.bits = 17;
   return config;
@@ -25,8 +26,11 @@ TEST(Messages, RoundTripConfigurations) {
   const RoundConfig config = some_config();
   EXPECT_EQ(to_bytes(config).size(), kConfigBytes);
   EXPECT_EQ(parse_config(to_bytes(config)).value(), config);
-  const Message message = invitation(config);
-  EXPECT_EQ(parse_config(parse_envelope(message)->body).value(), config);
+  const SigningKey server = SigningKey::from_seed({1});
+  const Message message = invitation(config, server);
+  const Invitation invited = parse_invitation(*parse_envelope(message)).value();
+  EXPECT_EQ(invited.config, config);
+  EXPECT_TRUE(verify_signature(server.public_key(), signed_invitation(config), invited.signature));
   std::vector<std::uint8_t> bytes = to_bytes(config);
   bytes.push_back(0);
   EXPECT_FALSE(parse_config(bytes).has_value());
@@ -48,6 +52,8 @@ TEST(Messages, RefuseBadConfigurations) {
   EXPECT_TRUE(refused([](RoundConfig& c) { c.threshold = 13; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_cohort = 1; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_cohort = 101; }));
+  EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_roster = 49; }));
+  EXPECT_TRUE(refused([](RoundConfig& c) { c.minimum_roster = 101; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.dimension = 0; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.dimension = kMaxDimension + 1; }));
   EXPECT_TRUE(refused([](RoundConfig& c) { c.bits = 0; }));
@@ -86,7 +92,7 @@ TEST(Messages, HaveStrictEnvelopes) {
   unknown[3] = 10;
   EXPECT_FALSE(parse_envelope(unknown).has_value());
   unknown[3] = 7;
-  unknown[2] = 2;  // another version
+  unknown[2] = 1;  // another version
   EXPECT_FALSE(parse_envelope(unknown).has_value());
 }
 
@@ -100,17 +106,18 @@ TEST(Messages, HaveAFixedFormat) {
   set.insert(9);
   std::vector<ShareBytes> shares(2);
   Message all;
-  for (const Message& each : {invitation(some_config()), to_message(Advertisement{3, {1}, {2}, {3}}),
-                              roster_message(1, to_bytes(Roster{{3, {1}, {2}, {3}}}), channel),
-                              shares_message(2, std::vector<SealedShares>(2), channel),
-                              delivery_message(3, {set, std::vector<SealedShares>(1)}, channel),
-                              masked_input_message(4, Digest{}, vector, channel), survivors_message(5, set, channel),
-                              confirmation_message(6, {}, channel), confirmations_message(7, {{3, {}}}, channel),
-                              unmasking_message(8, shares, channel)}) {
+  for (const Message& each :
+       {invitation(some_config(), SigningKey::from_seed({1})), to_message(Advertisement{3, {1}, {2}, {3}}),
+        roster_message(1, to_bytes(Roster{{3, {1}, {2}, {3}}}), channel),
+        shares_message(2, std::vector<SealedShares>(2), channel),
+        delivery_message(3, {set, std::vector<SealedShares>(1)}, channel),
+        masked_input_message(4, Digest{}, vector, channel), survivors_message(5, set, channel),
+        confirmation_message(6, {}, channel), confirmations_message(7, {{3, {}}}, channel),
+        unmasking_message(8, shares, channel)}) {
     all.insert(all.end(), each.begin(), each.end());
   }
   EXPECT_EQ(to_hex(blake2b({reinterpret_cast<const char*>(all.data()), all.size()})),
-            "719ee5cc113b40e7f41ea0df25585752a917519a19d7542e52bcb07d33c118a7");
+            "282427ae6d010fea3b45835875d94328c197239a9157a82c03f84b2a7e5a0a65");
 }
 
 TEST(Messages, HaveTheSizesOfTheConfiguration) {

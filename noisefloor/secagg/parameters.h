@@ -3,16 +3,18 @@
 // Clients stand on a circle in random order; each is a neighbour of the degree/2 next ones on either side (a randomly
 // permuted Harary graph). A secret is shared among the neighbours of its owner.
 //
-// Guarantee:     `log2_insecure` bounds the probability, over the order, that some client has so many corrupt
-//                neighbours that they and the server could recover both its secrets, or that the honest clients that
-//                stay fall apart into groups whose sums the server would see. `log2_incorrect` bounds the probability
-//                that too few neighbours of some client stay, so that the round ends without a sum.
-// Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead". Corrupt
-//                neighbours are hypergeometric: at least `threshold` of them are fatal with a curious server. A server
-//                that lies may ask different neighbours for different secrets: 2·threshold − degree are fatal. Union
-//                bound over clients. The honest fall apart only if degree/2 in a row are missing at two places; with
-//                2·threshold > degree no client next to such a place would have enough neighbours to answer, hence
-//                never.
+// Guarantee:     `log2_insecure` bounds the probability, over the order on the circle, that the server and the corrupt
+//                clients learn anything beside the sum of all honest survivors; for every roster of at least
+//                `minimum_roster` clients with every corrupt client of the registry in it, and, where the server may
+//                lie, even if it tries 2^grinding_bits rosters. `log2_incorrect` bounds the probability that too few
+//                neighbours of some client stay, so that the round ends without a sum.
+// Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead", with a bound of
+//                our own for servers that lie (docs/proofs/secure_sums.md). Corrupt neighbours are hypergeometric. With
+//                a curious server, `threshold` of them are fatal, or two stretches of degree/2 places in which everyone
+//                is corrupt or drops out. With a lying one, 2·threshold − degree of them are fatal, in the neighbours
+//                of a client or in the committee that confirms the survivors; or two stretches of degree/2 places with
+//                threshold − degree/2 corrupt clients each: corrupt clients answer from within a gap, and the server
+//                chooses who else drops out.
 // Complete:      in a complete graph (degree = clients − 1) the threshold is above the number of corrupt clients, or
 //                2·threshold above clients + corrupt; then nothing is left to chance.
 // Thread safety: pure functions.
@@ -33,13 +35,19 @@ enum class ThreatModel : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(ThreatModel threat);  // "curious-server", "lying-server"
 
+// A lying server, or a corrupt client, can make keys until the order on the circle suits it: about 2^33 tries a day on
+// one core. No one makes 2^60.
+inline constexpr double kGrindingBits = 60;
+
 struct Assumptions {
-  std::uint32_t clients;
-  double corrupt;  // share of the clients that work with the server, in [0, 1)
-  double drop;     // share that drops out after the keys are known, in [0, 1)
+  std::uint32_t clients;  // in the registry
+  double corrupt;         // share of the registry that works with the server, in [0, 1)
+  double drop;            // share of the roster that drops out after the keys are known, in [0, 1)
   ThreatModel threat = ThreatModel::kCuriousServer;
-  double security_bits = 40;
+  double security_bits = 40;  // that are left after all tries
   double correctness_bits = 20;
+  std::uint32_t minimum_roster = 0;      // no roster has fewer clients; 0: every client of the registry takes part
+  double grinding_bits = kGrindingBits;  // a lying server tries 2^this many rosters; of no account for a curious one
 };
 
 struct Topology {
@@ -47,6 +55,7 @@ struct Topology {
   std::uint32_t threshold;
   double log2_insecure;  // −∞ if it cannot happen
   double log2_incorrect;
+  std::uint32_t minimum_roster = 0;  // as assumed
 };
 
 // The smallest degree, and the smallest threshold for it, that keep both bounds. The graph is complete for up to 32

@@ -6,6 +6,9 @@
 #include <numeric>
 #include <vector>
 
+#include "noisefloor/random/bit_stream.h"
+#include "noisefloor/random/uniform.h"
+
 namespace noisefloor::secagg {
 namespace {
 
@@ -23,21 +26,18 @@ constexpr auto kLying = ThreatModel::kLyingServer;
 
 TEST(Parameters, MatchKnownValues) {
   const std::vector<Row> rows = {
-      {.33, .33, kCurious, 1000, 286, 150},  {.33, .33, kCurious, 10000, 422, 221},
-      {.3, .3, kLying, 1000, 872, 584},      {.05, .05, kCurious, 100, 12, 6},
-      {.05, .05, kCurious, 1000, 30, 17},    {.05, .05, kCurious, 10000, 34, 20},
-      {.05, .05, kCurious, 100000, 36, 21},  {.1, .2, kCurious, 100, 28, 11},
-      {.1, .2, kCurious, 1000, 66, 31},      {.1, .2, kCurious, 10000, 78, 37},
-      {.1, .2, kCurious, 100000, 86, 41},    {.33, .2, kCurious, 100, 54, 34},
-      {.33, .2, kCurious, 1000, 162, 100},   {.33, .2, kCurious, 10000, 212, 129},
-      {.33, .2, kCurious, 100000, 230, 140}, {.05, .05, kLying, 100, 16, 11},
-      {.05, .05, kLying, 1000, 52, 37},      {.05, .05, kLying, 10000, 62, 44},
-      {.05, .05, kLying, 100000, 68, 48},    {.1, .2, kLying, 100, 52, 32},
-      {.1, .2, kLying, 1000, 194, 124},      {.1, .2, kLying, 10000, 280, 179},
-      {.1, .2, kLying, 100000, 312, 199},
+      {.33, .33, kCurious, 1000, 286, 150}, {.33, .33, kCurious, 10000, 422, 221}, {.05, .05, kCurious, 100, 12, 6},
+      {.05, .05, kCurious, 1000, 30, 17},   {.05, .05, kCurious, 10000, 34, 20},   {.05, .05, kCurious, 100000, 36, 21},
+      {.1, .2, kCurious, 100, 28, 11},      {.1, .2, kCurious, 1000, 66, 31},      {.1, .2, kCurious, 10000, 78, 37},
+      {.1, .2, kCurious, 100000, 86, 41},   {.33, .2, kCurious, 100, 54, 34},      {.33, .2, kCurious, 1000, 162, 100},
+      {.33, .2, kCurious, 10000, 212, 129}, {.33, .2, kCurious, 100000, 230, 140}, {.05, .05, kLying, 100, 16, 11},
+      {.05, .05, kLying, 1000, 54, 39},     {.05, .05, kLying, 10000, 68, 49},     {.05, .05, kLying, 100000, 74, 53},
+      {.1, .2, kLying, 100, 52, 32},        {.1, .2, kLying, 1000, 202, 130},      {.1, .2, kLying, 10000, 292, 188},
+      {.1, .2, kLying, 100000, 334, 215},
   };
   for (const Row& row : rows) {
-    const Assumptions assumptions{row.clients, row.corrupt, row.drop, row.threat};
+    const Assumptions assumptions{
+        .clients = row.clients, .corrupt = row.corrupt, .drop = row.drop, .threat = row.threat, .grinding_bits = 0};
     const Topology found = find_topology(assumptions).value();
     EXPECT_EQ(found.degree, row.degree) << row.clients << " " << row.corrupt << " " << row.drop;
     EXPECT_EQ(found.threshold, row.threshold) << row.clients << " " << row.corrupt << " " << row.drop;
@@ -49,11 +49,183 @@ TEST(Parameters, MatchKnownValues) {
   }
 }
 
+// By default a lying server may have tried 2^60 rosters: 100 bits for each of them.
+TEST(Parameters, CountTheTriesOfALyingServer) {
+  const std::vector<Row> rows = {{.05, .05, kLying, 1000, 74, 56},
+                                 {.05, .05, kLying, 10000, 92, 70},
+                                 {.1, .2, kLying, 1000, 250, 166},
+                                 {.1, .2, kLying, 10000, 390, 260}};
+  for (const Row& row : rows) {
+    Assumptions assumptions{row.clients, row.corrupt, row.drop, row.threat};
+    const Topology found = find_topology(assumptions).value();
+    EXPECT_EQ(found.degree, row.degree);
+    EXPECT_EQ(found.threshold, row.threshold);
+    EXPECT_LE(found.log2_insecure, -40);
+    assumptions.grinding_bits = 0;
+    EXPECT_NEAR(evaluate_topology(assumptions, found.degree, found.threshold).value().log2_insecure,
+                found.log2_insecure - kGrindingBits, 1e-6);
+  }
+}
+
+// Corrupt clients are a share of the registry: in a smaller roster they are more.
+TEST(Parameters, NeedMoreNeighboursForSmallerRosters) {
+  for (const ThreatModel threat : {kCurious, kLying}) {
+    std::uint32_t last = 0;
+    for (const std::uint32_t roster : {1000U, 900U, 800U, 700U}) {
+      Assumptions assumptions{1000, .05, .05, threat};
+      assumptions.minimum_roster = roster;
+      const Topology found = find_topology(assumptions).value();
+      EXPECT_GE(found.degree, last);
+      EXPECT_EQ(found.minimum_roster, roster);
+      last = found.degree;
+      // It holds for every roster that is not smaller.
+      for (std::uint32_t larger = roster; larger <= 1000; larger += 50) {
+        assumptions.minimum_roster = larger;
+        EXPECT_LE(evaluate_topology(assumptions, found.degree, found.threshold).value().log2_insecure, -40) << larger;
+      }
+      // And not for 300, most of whom it does not bound.
+      assumptions.minimum_roster = 60;
+      EXPECT_GT(evaluate_topology(assumptions, found.degree, found.threshold).value().log2_insecure, -40);
+    }
+  }
+}
+
+// Rosters no larger than the degree are complete graphs, with a condition of their own.
+TEST(Parameters, JudgeRostersBelowTheDegree) {
+  Assumptions assumptions{100, .1, .1, kLying};
+  assumptions.minimum_roster = 20;
+  // Up to 41 clients are complete: 2·30 > 41 + 10. Beyond that 20 of 40 neighbours are fatal, and only 10 are corrupt.
+  EXPECT_LE(evaluate_topology(assumptions, 40, 30).value().log2_insecure, -40);
+  EXPECT_EQ(evaluate_topology(assumptions, 40, 25).value().log2_insecure, 0);  // 2·25 < 51
+}
+
+// --- Monte Carlo -----------------------------------------------------------------------------------------------------
+
+// A circle on which corrupt clients, and those who drop out, stand at random places.
+class Circle {
+ public:
+  Circle(std::uint32_t clients, std::uint32_t corrupt, std::uint32_t dropped, BitStream& stream)
+      : clients_(clients), corrupt_(clients + 1), missing_(clients + 1), order_(clients) {
+    std::iota(order_.begin(), order_.end(), 0U);
+    std::vector<char> kind(clients);
+    for (std::uint32_t i = 0; i < corrupt + dropped; ++i) {
+      std::swap(order_[i], order_[i + uniform_below(stream, clients - i)]);
+      kind[order_[i]] = i < corrupt ? 1 : 2;
+    }
+    for (std::uint32_t i = 0; i < clients; ++i) {
+      corrupt_[i + 1] = corrupt_[i] + (kind[i] == 1 ? 1 : 0);
+      missing_[i + 1] = missing_[i] + (kind[i] != 0 ? 1 : 0);
+    }
+  }
+
+  [[nodiscard]] std::uint32_t corrupt_in(std::uint32_t first, std::uint32_t width) const {
+    return in(corrupt_, first, width);
+  }
+  // Whether some honest client has this many corrupt neighbours.
+  [[nodiscard]] bool has_lost_client(std::uint32_t degree, std::uint32_t fatal) const {
+    for (std::uint32_t i = 0; i < clients_; ++i) {
+      if (corrupt_in(i, 1) == 0 && corrupt_in((i + clients_ - degree / 2) % clients_, degree + 1) >= fatal) return true;
+    }
+    return false;
+  }
+  // Whether two stretches that do not overlap hold this many corrupt clients each, or nobody who stays.
+  [[nodiscard]] bool has_two_stretches(std::uint32_t width, std::uint32_t needed, bool missing) const {
+    std::vector<std::uint32_t> starts;
+    for (std::uint32_t i = 0; i < clients_; ++i) {
+      if (in(missing ? missing_ : corrupt_, i, width) >= needed) starts.push_back(i);
+    }
+    for (const std::uint32_t a : starts) {
+      for (const std::uint32_t b : starts) {
+        if (b >= a + width && b + width <= a + clients_) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t in(const std::vector<std::uint32_t>& counts, std::uint32_t first,
+                                 std::uint32_t width) const {
+    const std::uint32_t end = first + width;
+    if (end <= clients_) return counts[end] - counts[first];
+    return counts[clients_] - counts[first] + counts[end - clients_];
+  }
+
+  std::uint32_t clients_;
+  std::vector<std::uint32_t> corrupt_;
+  std::vector<std::uint32_t> missing_;
+  std::vector<std::uint32_t> order_;
+};
+
+// How often the server could learn more than the sum, for this roster.
+double measured(const Assumptions& assumptions, std::uint32_t roster, const Topology& topology, std::uint64_t trials,
+                BitStream& stream) {
+  const auto corrupt = static_cast<std::uint32_t>(assumptions.corrupt * assumptions.clients + 0.5);
+  const auto dropped = static_cast<std::uint32_t>(assumptions.drop * roster + 0.5);
+  const std::uint32_t d = topology.degree;
+  const std::uint32_t t = topology.threshold;
+  std::uint64_t seen = 0;
+  for (std::uint64_t trial = 0; trial < trials; ++trial) {
+    const Circle circle(roster, corrupt, assumptions.threat == kLying ? 0 : dropped, stream);
+    const bool lost = assumptions.threat == kLying
+                          ? circle.has_lost_client(d, 2 * t - d) || circle.corrupt_in(0, d) >= 2 * t - d ||
+                                circle.has_two_stretches(d / 2, t - d / 2, false)
+                          : circle.has_lost_client(d, t) || circle.has_two_stretches(d / 2, d / 2, true);
+    if (lost) ++seen;
+  }
+  return static_cast<double>(seen) / static_cast<double>(trials);
+}
+
+// α = 1e-6 (six standard deviations) for each frequency against the bound. Union bounds count neighbouring clients, and
+// neighbouring stretches, as if they were independent: a bound may be 64 times too large, and no more.
+void expect_bounds_hold(const std::vector<double>& bits, std::uint64_t trials) {
+  ReplayRandom stream = ReplayRandom::create(11).value();
+  for (const ThreatModel threat : {kCurious, kLying}) {
+    for (const std::uint32_t roster : {300U, 240U}) {
+      for (const double security : bits) {
+        Assumptions assumptions{300, 0.1, 0.1, threat, security, 1};
+        assumptions.minimum_roster = roster;
+        assumptions.grinding_bits = 0;
+        const Topology found = find_topology(assumptions).value();
+        const double bound = std::exp2(found.log2_insecure);
+        const double frequency = measured(assumptions, roster, found, trials, stream);
+        const double deviation = std::sqrt(bound / static_cast<double>(trials));
+        EXPECT_LE(frequency, bound + 6 * deviation) << name_of(threat) << " " << roster << " " << security;
+        const double least = bound / 64;
+        EXPECT_GE(frequency, least - 6 * std::sqrt(least / static_cast<double>(trials)))
+            << name_of(threat) << " " << roster << " " << security << " degree " << found.degree << " threshold "
+            << found.threshold << " bound " << found.log2_insecure;
+      }
+    }
+  }
+}
+
+TEST(Parameters, AgreeWithMonteCarlo) { expect_bounds_hold({1, 4, 7}, 20'000); }
+
+TEST(SlowParameters, AgreeWithMonteCarloDownTo20Bits) { expect_bounds_hold({8, 12, 16, 20}, 1U << 21); }
+
+// What version 1 stated for a lying server counts lost clients alone. With 10^5 clients, of whom 5 % are corrupt, it
+// gave 2^-9.8 for degree 20 and threshold 15; the graph could be cut nearly always.
+TEST(Parameters, StatedTooLittleForAGraphThatALyingServerCuts) {
+  ReplayRandom stream = ReplayRandom::create(12).value();
+  Assumptions assumptions{100'000, 0.05, 0, kLying};
+  assumptions.grinding_bits = 0;
+  const Topology now = evaluate_topology(assumptions, 20, 15).value();
+  EXPECT_EQ(now.log2_insecure, 0);
+  EXPECT_GT(measured(assumptions, 100'000, now, 20, stream), 0.5);
+  std::uint64_t lost = 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    if (Circle(100'000, 5'000, 0, stream).has_lost_client(20, 10)) ++lost;
+  }
+  EXPECT_LE(lost, 1U);  // this part was right
+}
+
 // Compares with counts of all subsets of a small population.
 TEST(Parameters, HaveExactProbabilities) {
-  // 40 clients, 4 corrupt, degree 2: a client is lost if both its neighbours are. P = 4·3/(39·38), 40 of them.
-  const Topology curious = evaluate_topology({40, 0.1, 0.0}, 2, 2).value();
+  // 40 clients, 2 corrupt, degree 4: a client is lost if both are its neighbours. P = 4·3/(39·38), 40 of them.
+  const Topology curious = evaluate_topology({40, 0.05, 0.0}, 4, 2).value();
   EXPECT_NEAR(std::exp2(curious.log2_insecure), 40 * 12.0 / (39 * 38), 1e-6);
+  // On a circle of degree 2 two corrupt clients part the honest ones, although they answer.
+  EXPECT_EQ(evaluate_topology({40, 0.1, 0.0}, 2, 2).value().log2_insecure, 0);
   EXPECT_EQ(curious.log2_incorrect, -std::numeric_limits<double>::infinity());
   // 4 drop out: one of two neighbours is gone. For those who stay 1 − 35·34/(39·38), for the others 1 − 36·35/(39·38).
   const Topology dropping = evaluate_topology({40, 0.0, 0.1}, 2, 2).value();

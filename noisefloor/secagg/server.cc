@@ -1,6 +1,7 @@
 #include "noisefloor/secagg/server.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "noisefloor/base/check.h"
@@ -8,14 +9,13 @@
 #include "noisefloor/crypto/shamir.h"
 #include "noisefloor/secagg/graph.h"
 #include "noisefloor/secagg/keys.h"
+#include "noisefloor/secagg/share_decoder.h"
 
 namespace noisefloor::secagg {
 namespace {
 
 // Masks that are removed in one pass over the sum.
 constexpr std::size_t kMasksAtOnce = 4096;
-// Shares kept beyond the threshold, in case some are wrong.
-constexpr std::size_t kSpareShares = 16;
 
 MessageType expected_in(Stage stage) {
   switch (stage) {
@@ -123,8 +123,16 @@ std::optional<AbortReason> Server::take(const Envelope& envelope) {
     }
     case MessageType::kConfirmation: {
       if (entry.confirmation.has_value()) return AbortReason::kNotDue;
-      entry.confirmation = parse_confirmation(envelope.body);
-      return entry.confirmation.has_value() ? std::nullopt : std::optional(AbortReason::kMalformed);
+      const std::optional<Signature> signature = parse_confirmation(envelope.body);
+      if (!signature.has_value()) return AbortReason::kMalformed;
+      // Only the committee's signatures are passed on.
+      if (std::binary_search(committee_.begin(), committee_.end(), *place) &&
+          !verify_signature((*registry_)[entry.keys.client], signed_survivors(context_, sharing_, survivors_),
+                            *signature)) {
+        return AbortReason::kBadSignature;
+      }
+      entry.confirmation = signature;
+      return std::nullopt;
     }
     default:
       return take_unmasking(*place, envelope.body);
@@ -141,7 +149,6 @@ std::optional<AbortReason> Server::take_unmasking(std::uint32_t place, Bytes bod
   if (!shares.has_value()) return AbortReason::kMalformed;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     std::vector<Share>& held = entries_[owners[i]].shares;
-    if (held.size() >= config_.threshold + kSpareShares) continue;
     held.push_back({place + 1, {}});
     std::copy((*shares)[i].begin(), (*shares)[i].end(), held.back().bytes.bytes().begin());
   }
@@ -176,7 +183,7 @@ std::optional<AbortReason> Server::next() {
       return check_enough(survivors_);
     case Stage::kConfirmations:
       stage_ = Stage::kUnmaskings;
-      return std::nullopt;
+      return confirmations().size() < config_.threshold ? std::optional(AbortReason::kNotConfirmed) : std::nullopt;
     default:
       failed = remove_masks();
       stage_ = Stage::kDone;
@@ -187,6 +194,7 @@ std::optional<AbortReason> Server::next() {
 std::optional<AbortReason> Server::make_roster() {
   const auto clients = static_cast<std::uint32_t>(joining_.size());
   if (clients < config_.minimum_cohort) return AbortReason::kCohortTooSmall;
+  if (clients < config_.minimum_roster) return AbortReason::kRosterTooSmall;
   if (clients - 1 < config_.threshold) return AbortReason::kTooFewNeighbours;
   Roster roster;
   for (auto& [number, entry] : joining_) {
@@ -198,6 +206,8 @@ std::optional<AbortReason> Server::make_roster() {
   context_ = context_of(config_digest_, roster_);
   const Graph graph(clients, degree_among(config_, clients), graph_seed(context_));
   for (std::uint32_t place = 0; place < clients; ++place) neighbours_.push_back(graph.neighbours(place));
+  committee_ = graph.committee();
+  fatal_ = fatal_neighbours();
   sharing_ = ClientSet(clients);
   survivors_ = ClientSet(clients);
   return std::nullopt;
@@ -216,36 +226,71 @@ std::optional<AbortReason> Server::check_enough(const ClientSet& set) const {
   return std::nullopt;
 }
 
-std::optional<Secret32> Server::recover(std::uint32_t place) const {
+std::optional<Secret32> Server::recover(std::uint32_t place) {
   const Entry& entry = entries_[place];
-  const std::size_t count = entry.shares.size();
-  // The commitment shows a wrong share; then others are tried, a threshold of them in a row.
-  for (std::size_t first = 0; first < (count == config_.threshold ? 1 : count); ++first) {
-    std::vector<HeldShare> chosen;
-    for (std::size_t i = 0; i < config_.threshold; ++i) {
-      const Share& share = entry.shares[(first + i) % count];
-      chosen.push_back({share.point, share.bytes.bytes()});
-    }
-    auto secret = recover_secret(chosen, config_.threshold);
-    if (!secret.has_value()) continue;
-    const bool is_right = survivors_.contains(place)
-                              ? commitment(secret.value(), context_, entry.keys.client) == entry.commitment
-                              : AgreementKey(secret.value().clone()).public_key() == entry.keys.mask_key;
-    if (is_right) return std::move(secret).value();
+  const bool survived = survivors_.contains(place);
+  std::vector<HeldShare> shares;
+  for (const Share& share : entry.shares) shares.push_back({share.point, share.bytes.bytes()});
+  const auto is_right = [&](const Secret32& secret) {
+    return survived ? commitment(secret, context_, entry.keys.client) == entry.commitment
+                    : AgreementKey(secret.clone()).public_key() == entry.keys.mask_key;
+  };
+  auto decoded = decode_shares(shares, config_.threshold, is_right);
+  if (!decoded.has_value()) {
+    // The honest holders alone fix the polynomials: they are what the owner dealt, and not what it committed to.
+    // One wrong share among a threshold of them would look the same: two to spare rule that out.
+    if (shares.size() >= config_.threshold + 2 && are_consistent(shares, config_.threshold))
+      perjurers_.push_back(entry.keys.client);
+    return std::nullopt;
   }
-  return std::nullopt;
+  // With more wrong shares than half of those to spare, other polynomials would explain them as well.
+  if (2 * decoded->wrong.size() > shares.size() - config_.threshold) return std::move(decoded->secret);
+  for (const std::size_t wrong : decoded->wrong) {
+    disputes_.push_back({entries_[shares[wrong].point - 1].keys.client, entry.keys.client});
+  }
+  return std::move(decoded->secret);
+}
+
+std::uint32_t Server::fatal_neighbours() const {
+  const auto clients = static_cast<std::uint32_t>(entries_.size());
+  const std::uint32_t degree = degree_among(config_, clients);
+  if (config_.threat == ThreatModel::kCuriousServer) return config_.threshold;
+  const std::uint32_t group = degree + 1 == clients ? clients : degree;
+  return 2 * config_.threshold > group ? 2 * config_.threshold - group : 1;
+}
+
+std::vector<std::uint32_t> Server::culprits() const {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  for (const Dispute& each : disputes_) pairs.insert(std::minmax(each.holder, each.owner));
+  std::map<std::uint32_t, std::uint32_t> against;
+  for (const auto& [one, other] : pairs) {
+    ++against[one];
+    ++against[other];
+  }
+  std::vector<std::uint32_t> found = perjurers_;
+  for (const auto& [client, others] : against) {
+    if (others >= fatal_) found.push_back(client);
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
 }
 
 std::optional<AbortReason> Server::remove_masks() {
   // Recovers all secrets first: unless every mask can be removed, none is.
   std::vector<Secret32> secrets(entries_.size());
+  std::optional<AbortReason> failed;
   for (std::uint32_t place = 0; place < entries_.size(); ++place) {
     if (!sharing_.contains(place)) continue;
     if (entries_[place].shares.size() < config_.threshold) return AbortReason::kTooFewShares;
     std::optional<Secret32> secret = recover(place);
-    if (!secret.has_value()) return AbortReason::kBadShares;
-    secrets[place] = *std::move(secret);
+    if (secret.has_value()) {
+      secrets[place] = *std::move(secret);
+    } else {
+      failed = AbortReason::kBadShares;  // the others are still recovered, to find who sent what is wrong
+    }
   }
+  if (failed.has_value()) return failed;
   std::vector<Mask> masks;
   masks.reserve(kMasksAtOnce);
   const auto remove = [&](MaskSeed seed, bool subtract) {
@@ -324,18 +369,20 @@ Result<Message> Server::message_for(std::uint32_t client) const {
       return delivery_message(client, delivery, channel);
     }
     case Stage::kUnmaskings:
-      if (config_.threat == ThreatModel::kLyingServer) {
-        std::vector<Confirmation> confirmations;
-        for (const std::uint32_t other : neighbours_[*place]) {
-          const auto& signature = entries_[other].confirmation;
-          if (signature.has_value()) confirmations.push_back({other, *signature});
-        }
-        return confirmations_message(client, confirmations, channel);
-      }
+      if (config_.threat == ThreatModel::kLyingServer) return confirmations_message(client, confirmations(), channel);
       [[fallthrough]];
     default:
       return survivors_message(client, survivors_, channel);
   }
+}
+
+std::vector<Confirmation> Server::confirmations() const {
+  std::vector<Confirmation> result;
+  for (const std::uint32_t place : committee_) {
+    const auto& signature = entries_[place].confirmation;
+    if (signature.has_value() && result.size() < config_.threshold) result.push_back({place, *signature});
+  }
+  return result;
 }
 
 const LaneVector& Server::sum() const {

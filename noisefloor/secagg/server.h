@@ -5,9 +5,11 @@
 //
 // Guarantee:     the sum is exactly that of the inputs of survivors(), modulo 2^bits, provided that their senders
 //                masked them as the protocol says; wrong shares are found by what their owners committed to, and never
-//                give a wrong sum. A round below a threshold or the minimum cohort is aborted before any share of it is
-//                asked for. Each client's message counts once; one that is turned away changes nothing. Late inputs are
-//                not added, and stay hidden: the secret of their own mask is never asked for.
+//                give a wrong sum. They do not stop a round either, as long as (shares − threshold)/2 of a secret's
+//                shares or fewer are wrong; disputes() and culprits() say who sent what does not fit. A round below a
+//                threshold or the minimum cohort is aborted before any share of it is asked for. Each client's message
+//                counts once; one that is turned away changes nothing. Late inputs are not added, and stay hidden: the
+//                secret of their own mask is never asked for.
 // Memory:        one vector; beside it about 150 bytes for each pair of neighbours. Inputs are added as they come,
 //                masks in tiles.
 // Thread safety: none.
@@ -40,6 +42,14 @@ enum class Stage : std::uint8_t {
 };
 [[nodiscard]] std::string_view name_of(Stage stage);
 
+// A share that is not on the polynomial of the others: its holder changed it, or its owner dealt it wrong. At least one
+// of the two does not follow the protocol.
+struct Dispute {
+  std::uint32_t holder;  // numbers in the registry
+  std::uint32_t owner;
+  friend bool operator==(const Dispute&, const Dispute&) = default;
+};
+
 class Server {
  public:
   // Requires (refused otherwise): the configuration names `key` and `registry`.
@@ -64,6 +74,14 @@ class Server {
   // The clients whose inputs are in the sum; after the masked inputs are closed (checked).
   [[nodiscard]] std::vector<std::uint32_t> survivors() const;
   [[nodiscard]] std::optional<AbortReason> aborted() const { return aborted_; }
+
+  // After the unmaskings are closed, also if that aborted the round: every share that did not fit. Here and below: if,
+  // of the neighbours that answered for a secret, no more than (answers − threshold)/2 are corrupt.
+  [[nodiscard]] const std::vector<Dispute>& disputes() const { return disputes_; }
+  // The clients that did not follow the protocol, ascending: those in dispute with a fatal number of neighbours
+  // (parameters.h), who cannot all be corrupt, and those whose shares all agree on another secret than they committed
+  // to.
+  [[nodiscard]] std::vector<std::uint32_t> culprits() const;
 
  private:
   struct Share {
@@ -90,8 +108,10 @@ class Server {
   // Whether enough are in `set`: a cohort, and a threshold of neighbours of each client that sent shares.
   [[nodiscard]] std::optional<AbortReason> check_enough(const ClientSet& set) const;
   [[nodiscard]] std::optional<AbortReason> remove_masks();
-  // The secret that the shares of this client give; requires a threshold of them.
-  [[nodiscard]] std::optional<Secret32> recover(std::uint32_t place) const;
+  // The secret that the shares of this client give. Wrong shares are recorded. Requires a threshold of shares.
+  [[nodiscard]] std::optional<Secret32> recover(std::uint32_t place);
+  [[nodiscard]] std::vector<Confirmation> confirmations() const;
+  [[nodiscard]] std::uint32_t fatal_neighbours() const;
   [[nodiscard]] std::optional<std::uint32_t> place_of(std::uint32_t client) const;
   [[nodiscard]] bool is_recipient(std::uint32_t place) const;
 
@@ -108,6 +128,10 @@ class Server {
   std::vector<std::uint8_t> roster_;
   Digest context_{};
   std::vector<std::vector<std::uint32_t>> neighbours_;  // neighbours of each place
+  std::vector<std::uint32_t> committee_;                // places
+  std::uint32_t fatal_ = 0;                             // the number of corrupt neighbours that no honest client has
+  std::vector<Dispute> disputes_;
+  std::vector<std::uint32_t> perjurers_;  // numbers of clients that committed to something else than they shared
   ClientSet sharing_;
   ClientSet survivors_;
   LaneVector sum_;

@@ -1,5 +1,6 @@
 #include "noisefloor/secagg/simulation.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace noisefloor::secagg {
@@ -28,6 +29,8 @@ RoundConfig Cohort::config(std::uint64_t round, const Topology& topology, Threat
   config.degree = topology.degree;
   config.threshold = topology.threshold;
   config.minimum_cohort = minimum_cohort;
+  config.minimum_roster =
+      std::min(config.clients, std::max({topology.minimum_roster, minimum_cohort, topology.threshold + 1}));
   config.dimension = dimension;
   config.bits = static_cast<std::uint8_t>(bits);
   return config;
@@ -96,6 +99,8 @@ Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& con
     if (clients[i].aborted().has_value()) outcome.client_aborts.emplace(i, *clients[i].aborted());
   }
   outcome.aborted = server.aborted();
+  outcome.disputes = server.disputes();
+  outcome.culprits = server.culprits();
   if (!outcome.aborted.has_value()) outcome.sum = server.sum();
   return outcome;
 }

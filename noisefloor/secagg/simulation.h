@@ -27,7 +27,8 @@ struct Cohort {
   Secret32 server;
 
   [[nodiscard]] static Cohort draw(std::uint32_t clients, BitStream& stream);
-  // The configuration of a round among them; `model` is left empty.
+  // The configuration of a round among them; `model` is left empty. A topology that states no minimum roster gets the
+  // smallest possible one.
   [[nodiscard]] RoundConfig config(std::uint64_t round, const Topology& topology, ThreatModel threat,
                                    std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const;
 };
@@ -67,6 +68,8 @@ struct RoundOutcome {
   std::optional<AbortReason> aborted;  // why the server ended the round
   std::vector<std::uint32_t> survivors;
   std::map<std::uint32_t, AbortReason> client_aborts;
+  std::vector<Dispute> disputes;
+  std::vector<std::uint32_t> culprits;
 };
 
 // One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the

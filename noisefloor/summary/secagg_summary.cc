@@ -59,8 +59,16 @@ void add_lines(Summary& summary, const secagg::PlannedRound& round) {
   const bool complete = topology.degree + 1 == round.assumptions.clients;
   summary.line("degree", fmt::format("{} neighbours each{}", topology.degree, complete ? ", which is everyone" : ""));
   summary.line("threshold", fmt::format("{} of them must answer", topology.threshold));
-  summary.line("someone is seen",
-               fmt::format("with probability {} at most", shown_probability(topology.log2_insecure)));
+  if (topology.minimum_roster < round.assumptions.clients) {
+    summary.line("roster", fmt::format("{} of the {} clients at least, with every corrupt client of the registry",
+                                       topology.minimum_roster, round.assumptions.clients));
+  }
+  const bool tries = round.assumptions.threat == secagg::ThreatModel::kLyingServer && !complete;
+  summary.line(
+      "someone is seen",
+      fmt::format(
+          "with probability {} at most{}", shown_probability(topology.log2_insecure),
+          tries ? fmt::format(", after 2^{:g} rosters that the server may try", round.assumptions.grinding_bits) : ""));
   summary.line("no sum", fmt::format("with probability {} at most", shown_probability(topology.log2_incorrect)));
   summary.line("each client", side_in_words(round.cost.client));
   summary.line("server", side_in_words(round.cost.server));
@@ -90,6 +98,8 @@ Summary summary_of(const secagg::PlannedRound& round) {
   Summary summary(title_of(round.assumptions));
   summary.set("clients", round.assumptions.clients);
   summary.set("threat", name_of(round.assumptions.threat));
+  summary.set("minimum_roster", round.topology.minimum_roster);
+  summary.set("grinding_bits", round.assumptions.grinding_bits);
   summary.set("degree", round.topology.degree);
   summary.set("threshold", round.topology.threshold);
   summary.set("log2_insecure", probability_json(round.topology.log2_insecure));

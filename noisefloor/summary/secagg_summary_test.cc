@@ -30,9 +30,9 @@ TEST(SecaggSummary, ARoundSaysWhatItNeedsAndCosts) {
   expect_says(summary, "of the packed vector of 1048576 x 16 bits");
   expect_says(summary, " MiB, receives ");
   const Json fields = fields_of(summary);
-  EXPECT_EQ(names_of(fields),
-            (Names{"clients", "threat", "degree", "threshold", "log2_insecure", "log2_incorrect", "client", "server",
-                   "payload_bytes", "upload_over_payload", "upload_over_float32"}));
+  EXPECT_EQ(names_of(fields), (Names{"clients", "threat", "minimum_roster", "grinding_bits", "degree", "threshold",
+                                     "log2_insecure", "log2_incorrect", "client", "server", "payload_bytes",
+                                     "upload_over_payload", "upload_over_float32"}));
   EXPECT_EQ(fields["clients"], 1000);
   EXPECT_EQ(fields["threat"], "curious-server");
   EXPECT_EQ(fields["threshold"], round.topology.threshold);

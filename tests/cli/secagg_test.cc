@@ -48,7 +48,10 @@ TEST(CliSecagg, ParametersForAnyCohort) {
   };
   degree("--clients 1000 --corrupt 0.33 --drop 0.33", 286, 150);
   degree("--clients 10000 --corrupt 0.33 --drop 0.33", 422, 221);
-  degree("--clients 1000 --corrupt 0.3 --drop 0.3 --malicious", 872, 584);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious", 250, 166);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious --grinding 0", 202, 130);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious --roster 800", 266, 178);
+  EXPECT_EQ(run("parameters --clients 1000 --roster 800")["minimum_roster"], 800);
   const Json usual = run("parameters --clients 1000");
   EXPECT_EQ(usual["degree"], 66);
   EXPECT_LT(usual["upload_over_payload"], 1.02);
@@ -68,6 +71,8 @@ TEST(CliSecagg, BadNumbers) {
   refused("parameters --clients 100 --corrupt nan", "--corrupt");
   refused("parameters --clients 100 --corrupt 0.6 --drop 0.5", "Assume fewer");
   refused("parameters --clients 100 --bits 65", "--bits");
+  refused("parameters --clients 100 --roster 101", "--roster");
+  refused("parameters --clients 100 --grinding x", "--grinding");
   refused("parameters --clients 100 --security 0", "--security");
   refused("demo --seed x", "--seed");
 }
