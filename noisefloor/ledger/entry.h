@@ -116,7 +116,7 @@ enum class ExposureKind : std::uint8_t {
   kReplay,        // a training whose noise can be repeated
   kSweep,         // the runs of a sweep without noise, or with noise that can be repeated
   kUtilityGraph,  // trainings for a utility graph
-  kEvaluation,    // measures of quality, or warnings, from rows of the dataset that were kept for tests
+  kEvaluation,    // measures of quality, from rows of the dataset that were kept for tests
   kInspection,    // which records do not fit, in exact numbers
 };
 // "training without noise", "training with repeatable noise", "sweep without noise", "utility graph without noise",

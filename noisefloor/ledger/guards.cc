@@ -83,7 +83,8 @@ Result<std::optional<std::string>> doubt_of(const Sighting& sighting, LedgerTran
       sighting.signer && !state.may_sign_heads(*sighting.signer) && seen.sequence <= head.sequence;
   if (seen.ledger != head.ledger || by_a_stranger) {
     return std::optional(
-        fmt::format("{} belongs to another ledger: name the one that was written for this ledger", sighting.who));
+        fmt::format("{} {}: name the one that was written for this ledger", sighting.who,
+                    by_a_stranger ? "is signed by nobody of this ledger" : "belongs to another ledger"));
   }
   if (seen.sequence == head.sequence && seen.hash == head.hash) return std::optional<std::string>();
   if (seen.sequence < head.sequence) {
@@ -267,7 +268,8 @@ Result<std::optional<std::uint64_t>> Guards::check(LedgerTransaction& transactio
   sightings.insert(sightings.end(), counters.begin(), counters.end());
   std::optional<std::uint64_t> missing;
   for (const Sighting& one : sightings) {
-    if (one.seen && known_ && *one.seen == *known_) continue;
+    const bool signed_well = !one.signer || state.may_sign_heads(*one.signer);
+    if (one.seen && known_ && *one.seen == *known_ && signed_well) continue;
     NF_TRY(const std::optional<std::string> doubt, doubt_of(one, transaction, state, *before));
     if (!doubt) continue;
     const bool is_of_another = one.seen && one.seen->ledger != before->ledger;

@@ -15,8 +15,7 @@ namespace {
 constexpr std::string_view kSealContext = "noisefloor row sketch";
 
 Error no_key() {
-  return invalid_argument(
-      "this ledger is open for reading only: open it with its key to use datasets");
+  return invalid_argument("this ledger is open for reading only: open it with its key to use datasets");
 }
 
 // An existing budget may become the budget of a dataset if the description states the same terms.

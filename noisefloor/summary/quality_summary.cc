@@ -9,7 +9,9 @@
 
 namespace noisefloor {
 
-nlohmann::ordered_json quality_json(const Quality& quality) { return nlohmann::ordered_json::parse(to_json(quality)); }
+nlohmann::ordered_json quality_json(const Quality& quality, bool private_rows) {
+  return nlohmann::ordered_json::parse(to_json(quality, private_rows));
+}
 
 std::string in_words(const Quality& quality, bool private_rows) {
   std::string text;
@@ -28,7 +30,7 @@ std::string in_words(const Quality& quality, bool private_rows) {
 }
 
 void add_quality(Summary& summary, const char* which, const Quality& quality, bool private_rows) {
-  summary.set(which, quality_json(quality));
+  summary.set(which, quality_json(quality, private_rows));
   summary.line(which, in_words(quality, private_rows));
 }
 

@@ -34,6 +34,6 @@ inline void replace_json(Summary& summary, nlohmann::ordered_json json) { summar
 // The terms of a budget, and what is spent and left of it.
 [[nodiscard]] nlohmann::ordered_json budget_json(const LedgerState::Budget& budget);
 
-[[nodiscard]] nlohmann::ordered_json quality_json(const Quality& quality);
+[[nodiscard]] nlohmann::ordered_json quality_json(const Quality& quality, bool private_rows = false);
 
 }  // namespace noisefloor

@@ -44,7 +44,8 @@ class BlockTrainingTest : public testing::ToyJob {
   }
   [[nodiscard]] static std::string training(const std::string& blocks) {
     return "name = \"toy\"\n[data]\ndataset = \"rows.toml\"\nblocks = " + blocks +
-           "\ntest_fraction = 0.2\n[model]\nkind = \"logistic\"\n[training]\nbatch_size = 50\nclip_norm = 1.0\n"
+           "\nrows = 500\ntest_fraction = 0.2\n[model]\nkind = \"logistic\"\n[training]\nbatch_size = 50\nclip_norm = "
+           "1.0\n"
            "learning_rate = 1.0\nsteps = 20\n";
   }
   Result<TrainingOutcome> train(const std::string& key, double epsilon = 0.5) {
@@ -124,7 +125,7 @@ TEST_F(BlockTrainingTest, PaysFromItsBlocksAndNamesThem) {
   write("toy.toml", training(R"(["2025-02..2025-03"])"));
   EXPECT_TRUE(train("d", 0.75).has_value()) << "new rows bring new budget";
   write("toy.toml", training(R"(["2024-01"])"));
-  EXPECT_FALSE(train("e", 0.5).has_value()) << "there are no rows to learn from";
+  EXPECT_TRUE(train("e", 0.5).has_value()) << "that a block has no rows must not show";
   expect_clean(path("ledger"));
 }
 

@@ -65,6 +65,11 @@ TEST_F(CheckupTest, FindsColumnsAndSeparatorsThatDoNotFit) {
 
 TEST_F(CheckupTest, JudgesBoundsByPublicTestRows) {
   change("lower = -1\nupper = 1", "lower = 100\nupper = 200");
+  EXPECT_TRUE(check().file.findings.empty()) << "rows that are kept from a private file are private";
+  std::string rows = "x,y,kind\n";
+  for (int i = 0; i < 400; ++i) rows += "0.5,0." + std::to_string(i) + ",yes\n";
+  write("test.csv", rows);
+  change("test_fraction = 0.2\n", "test = \"test.csv\"\n");
   const Checkup made = check();
   expect_finding(made, Severity::kWarning, "'x'", "");
   EXPECT_TRUE(made.cost) << "a warning does not keep the cost back";

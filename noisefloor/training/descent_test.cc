@@ -60,6 +60,7 @@ TEST_F(DescentTest, RefusesNoiseWithoutAClipNorm) {
 
 // A caller who makes a request by hand is held to the same rule.
 TEST_F(DescentTest, HoldsARunToTheSameRule) {
+  change("test_fraction = 0.2\n", "");
   const auto ledger = make_ledger();
   const TrainingFile read = file();
   const TrainingExamples examples = value_of(read_examples(read, 1));

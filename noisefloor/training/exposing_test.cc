@@ -169,8 +169,10 @@ TEST_F(ExposingTest, NamesItForBothRelationsAndBothUnits) {
       };
       write("data.csv", joined(lines));
       write("test.csv", joined(tests));
-      if (person)
+      if (person) {
         change("label = \"kind\"\n", "label = \"kind\"\nunit = \"person\"\nperson = \"who\"\nrows_per_person = 2\n");
+        change("rows = 2000\n", "people = 1000\n");
+      }
       (void)value_of(train_plainly("plain-" + name, ledger_.get()));
       EXPECT_EQ(named("private-" + name), Kinds{ExposureKind::kTraining});
     }
@@ -227,7 +229,7 @@ TEST_F(ExposingTest, NamesMeasuresOfRowsThatWereKeptForTests) {
   EXPECT_EQ(named("second"), Kinds{ExposureKind::kEvaluation}) << "once for each split";
   const std::string data = value_of(verify_any_release(read("second/model.safetensors"))).certificate.certificate.data;
   EXPECT_NE(data.find("measured without noise"), std::string::npos) << data;
-  EXPECT_EQ(data.find("taken as public"), std::string::npos) << data;
+  EXPECT_EQ(data.find("examples are taken as public"), std::string::npos) << data;
   change(kSplit, "test_fraction = 0.2\nsplit_seed = 5\n");
   EXPECT_EQ(named("third"), (Kinds{ExposureKind::kEvaluation, ExposureKind::kEvaluation}));
   // Validation rows are looked at even beside a public test file.

@@ -1,5 +1,6 @@
 #include "noisefloor/training/job.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,6 +87,10 @@ TEST_F(TrainingJobTest, LeavesNothingBehindIfRefused) {
 // spent.
 TEST_F(TrainingJobTest, TellsDoubtsAboutColumnsBeforeSpending) {
   change("lower = -1\nupper = 1", "lower = 100\nupper = 200");
+  std::string rows = "x,y,kind\n";
+  for (int i = 0; i < 400; ++i) rows += fmt::format("{},0.{},yes\n", 0.25 + i * 1e-3, i);
+  write("test.csv", rows);
+  change("test_fraction = 0.2\n", "test = \"test.csv\"\n");
   const auto ledger = make_ledger();
   TrainingWish asked = wish();
   asked.noise.multiplier = NoiseMultiplier::of(0.05);
@@ -97,11 +102,23 @@ TEST_F(TrainingJobTest, TellsDoubtsAboutColumnsBeforeSpending) {
   EXPECT_EQ(budgets(*ledger), 0U);
 }
 
+// The rows that are kept for tests from a private file are private: a warning would be an answer that nobody paid for.
+TEST_F(TrainingJobTest, DoubtsNoColumnsByPrivateRows) {
+  const auto ledger = make_ledger();
+  TrainingWish asked = wish();
+  asked.noise.multiplier = NoiseMultiplier::of(0.05);
+  change("lower = -1\nupper = 1", "lower = 100\nupper = 200");
+  expect_error(value_of(prepare(asked)).run(ledger.get(), control_), ErrorCode::kBudgetExhausted, "Nothing was spent");
+  EXPECT_TRUE(witness_.warnings.empty());
+}
+
 TEST_F(TrainingJobTest, TellsOfAMisspeltCategory) {
   std::string table = "kind,colour\n";
   for (int i = 0; i < 2000; ++i) table += i % 2 == 0 ? "yes,red\n" : "no,green\n";
   write("data.csv", table);
+  write("test.csv", table + "yes,red\n");
   std::string toml = testing::toy_toml();
+  toml.replace(toml.find("test_fraction = 0.2"), 19, "test = \"test.csv\"");
   const std::size_t from = toml.find("[[data.column]]");
   toml.replace(from, toml.find("[model]") - from,
                "[[data.column]]\nname = \"colour\"\nvalues = [\"red\", \"grene\"]\n");

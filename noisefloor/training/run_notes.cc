@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json quality_json(const Quality& quality, bool private_rows = false) {
+Json quality_json(const Quality& quality, bool private_rows) {
   Json json{{"examples", quality.examples}};
   if (private_rows) json["private_rows"] = true;
   for (const auto& [name, value] : named_figures(quality)) json[name] = value;
@@ -25,7 +25,7 @@ void add_certificate(Json& json, const Certificate& certificate) {
 
 }  // namespace
 
-std::string to_json(const Quality& quality) { return quality_json(quality).dump(); }
+std::string to_json(const Quality& quality, bool private_rows) { return quality_json(quality, private_rows).dump(); }
 
 std::string to_json(const RunNotes& notes) {
   Json json{

@@ -38,7 +38,8 @@ struct RunNotes {
 
 // One JSON object, on several lines.
 [[nodiscard]] std::string to_json(const RunNotes& notes);
-// One field for each measure of quality.
-[[nodiscard]] std::string to_json(const Quality& quality);
+// One field for each measure of quality, and one that says whether it was measured on rows that were kept from private
+// ones.
+[[nodiscard]] std::string to_json(const Quality& quality, bool private_rows = false);
 
 }  // namespace noisefloor

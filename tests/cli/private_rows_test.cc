@@ -47,7 +47,9 @@ class CliPrivateRows : public ::testing::Test {
   CliPrivateRows() {
     // The rows for tests are public, and in a file of their own.
     toml_ = replaced(toy_toml("steps = 10\nnoise_multiplier = 20\n"), "test_fraction = 0.2\n", "test = \"test.csv\"\n");
-    write("test.csv", toy_table());
+    std::string tests = "x,y,kind\n";
+    for (int i = 0; i < 300; ++i) tests += (i % 2 == 0 ? "0." : "-0.") + std::to_string(1000 + i) + ",0.25,yes\n";
+    write("test.csv", tests);
     write("train.toml", toml_);
   }
 
@@ -115,7 +117,8 @@ TEST_F(CliPrivateRows, NoSchemaAsksForTheRecordThatDoesNotFitIt) {
     // And the training itself goes on, and says nothing about it.
     write("data.csv", table);
     const Outcome outcome =
-        run("rm -rf out && noisefloor train train.toml --replay-seed 1 --quiet --output out --json");
+        run("rm -rf out l l.* && noisefloor train train.toml --replay-seed 1 --quiet --output out --json --create "
+            "--ledger l");
     EXPECT_EQ(outcome.exit_code, 0) << to << outcome.err;
     EXPECT_EQ(outcome.err, "");
   }
@@ -128,7 +131,8 @@ TEST_F(CliPrivateRows, TrainingSaysTheSameOfNeighbours) {
   const std::string table = words("noisefloor train train.toml --dry-run");
   const std::string checked = words("noisefloor check train.toml --json");
   ASSERT_EQ(dry.substr(0, 2), "0\n") << dry;
-  const std::string command = "rm -rf out && noisefloor train train.toml --json --quiet --replay-seed 3 --output out";
+  const std::string command =
+      "rm -rf out l l.* && noisefloor train train.toml --json --quiet --replay-seed 3 --output out --create --ledger l";
   const Json report = Json::parse(run(command).out);
   const std::string certificate = testing::read_file(folder_.path("out/certificate.json"));
   std::vector<std::string> lines = odd_lines();
@@ -158,7 +162,9 @@ TEST_F(CliPrivateRows, TrainingSaysTheSameOfNeighbours) {
 TEST_F(CliPrivateRows, AnOddRecordContributesNothing) {
   const auto model = [&](const std::string& content) {
     write("data.csv", content);
-    EXPECT_EQ(run("rm -rf out && noisefloor train train.toml --quiet --replay-seed 3 --output out").exit_code, 0);
+    const Outcome outcome =
+        run("rm -rf out l l.* && noisefloor train train.toml --quiet --replay-seed 3 --output out --create --ledger l");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return Json::parse(testing::read_file(folder_.path("out/certificate.json")))["released"];
   };
   std::string table = toy_table();

@@ -378,10 +378,10 @@ TEST_F(CliTrain, WeightsWithoutPrivacyAreNotLaunderedByAPrivateStep) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path("out")));
   // A refused run leaves no ledger, no key and no dataset behind.
   expect_refused("sweep " + folder_.path("train.toml") + " --epsilons 0.5 --quiet --create --output " +
-                     folder_.path("out") + " --ledger " + folder_.path("ledger"),
+                     folder_.path("out") + " --ledger " + folder_.path("other"),
                  2, "not declared public");
-  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger")));
-  EXPECT_FALSE(std::filesystem::exists(folder_.path("ledger.key")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("other")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("other.key")));
   // From a model that was paid for, the cost of that model is part of the new certificate.
   write("train.toml", toy_toml("steps = 40\ntarget_epsilon = 1.5\ntarget_delta = 5e-6\n"));
   ASSERT_EQ(noisefloor_run(train("--quiet", "first")).exit_code, 0);
