@@ -110,6 +110,7 @@ std::optional<ContourIntegral> ContourIntegral::for_delta(std::span<const Repeat
   std::optional<ContourIntegral> whole = search(losses, log_delta, operations_left);
   if (whole && is_narrow(whole->epsilon(log_delta))) return whole;
   const Truncated truncated(losses, log_delta);
+  operations_left = max_operations;
   std::optional<ContourIntegral> cut = search(truncated.losses, log_delta, operations_left);
   if (!whole || !cut) return whole ? std::move(whole) : std::move(cut);
   const Interval a = whole->epsilon(log_delta);
@@ -228,7 +229,7 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   double log_kept = 0;
   for (const auto& [loss, count] : losses) {
     integral.max_loss_ += count * loss->max_loss() * (1 + 0x1p-50);
-    log_kept += count * std::log1p(-std::min(loss->lost_mass(), 0.5));
+    log_kept += count * std::log1p(-std::min(loss->lost_mass(), 1.0));
     steps += count;
   }
   integral.lost_mass_ = -std::expm1(log_kept) * (1 + 1e-12);

@@ -29,7 +29,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Interval intersect(Interval a, Interval b) { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
 
-constexpr double kContourOperations = 1.5e7;
+constexpr double kContourOperations = 2e7;
 constexpr double kMostContourSteps = 1e13;
 // With less noise the integral takes long to find out that it is not for these.
 constexpr double kLeastContourMultiplier = 0.15;
@@ -45,7 +45,7 @@ const double kGapShare = -std::expm1(-kGap);
 
 // An interval that is this narrow is not worth what the next engine takes.
 bool is_nearly_narrow(Interval epsilon) {
-  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-3 * epsilon.upper, 1e-9);
+  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-5 * epsilon.upper, 1e-9);
 }
 
 // The probability of losses above x, from below. Its errors hold also where Q is out of range.
