@@ -84,7 +84,7 @@ Result<std::optional<std::string>> doubt_of(const Sighting& sighting, LedgerTran
   if (seen.ledger != head.ledger || by_a_stranger) {
     return std::optional(
         fmt::format("{} {}: name the one that was written for this ledger", sighting.who,
-                    by_a_stranger ? "is signed by nobody of this ledger" : "belongs to another ledger"));
+                    seen.ledger == head.ledger ? "is signed by nobody of this ledger" : "belongs to another ledger"));
   }
   if (seen.sequence == head.sequence && seen.hash == head.hash) return std::optional<std::string>();
   if (seen.sequence < head.sequence) {
