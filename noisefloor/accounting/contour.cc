@@ -106,49 +106,18 @@ struct ContourIntegral::Truncated {
 
 std::optional<ContourIntegral> ContourIntegral::for_delta(std::span<const RepeatedLoss> losses, double log_delta,
                                                           double max_operations) {
-  double operations_left = max_operations;
-  std::optional<ContourIntegral> whole = search(losses, log_delta, operations_left);
+  std::optional<ContourIntegral> whole = search(losses, log_delta, max_operations);
   if (whole && is_narrow(whole->epsilon(log_delta))) return whole;
   const Truncated truncated(losses, log_delta);
-  operations_left = max_operations;
-  std::optional<ContourIntegral> cut = search(truncated.losses, log_delta, operations_left);
+  std::optional<ContourIntegral> cut = search(truncated.losses, log_delta, max_operations);
   if (!whole || !cut) return whole ? std::move(whole) : std::move(cut);
   const Interval a = whole->epsilon(log_delta);
   const Interval b = cut->epsilon(log_delta);
   return a.upper - a.lower <= b.upper - b.lower ? std::move(whole) : std::move(cut);
 }
 
-Interval ContourIntegral::epsilon_with_tails(std::span<const RepeatedLoss> whole, double log_delta, double about,
-                                             double max_operations) {
-  Interval best{0, kInfinity};
-  double operations_left = max_operations;
-  const auto bound = [&](double loss, LossTransform::Side side) -> std::optional<Interval> {
-    std::vector<std::unique_ptr<LossTransform>> owned;
-    std::vector<RepeatedLoss> losses;
-    for (const auto& [transform, count] : whole) {
-      owned.push_back(transform->with_tail_at(loss, side));
-      if (owned.back() == nullptr) return std::nullopt;
-      losses.push_back({owned.back().get(), count});
-    }
-    const std::optional<ContourIntegral> integral = search(losses, log_delta, operations_left);
-    if (!integral) return std::nullopt;
-    return integral->epsilon(log_delta);
-  };
-  // A tail that begins farther out is put together more exactly, and costs more points.
-  double scale = about;
-  for (double factor : {2.0, 4.0, 8.0}) {
-    const auto above = bound(factor * scale, LossTransform::Side::kAbove);
-    if (above) best.upper = std::min(best.upper, above->upper);
-    const auto below = bound(factor * scale, LossTransform::Side::kBelow);
-    if (below) best.lower = std::max(best.lower, below->lower);
-    if (is_narrow(best) || (!above && !below)) break;
-    if (std::isfinite(best.upper)) scale = std::max(best.upper, about / 8);
-  }
-  return best;
-}
-
 std::optional<ContourIntegral> ContourIntegral::search(std::span<const RepeatedLoss> losses, double log_delta,
-                                                       double& operations_left) {
+                                                       double max_operations) {
   std::vector<Sample> samples = samples_for(losses, log_delta);
   double epsilon = kInfinity;
   for (const Sample& s : samples) epsilon = std::min(epsilon, (s.moments.log_moment - log_delta) / s.c);
@@ -171,7 +140,7 @@ std::optional<ContourIntegral> ContourIntegral::search(std::span<const RepeatedL
   std::optional<ContourIntegral> best;
   Interval narrowest{0, kInfinity};
   for (int attempt = 0; attempt < 8; ++attempt) {
-    std::optional<ContourIntegral> integral = on_line(losses, samples, epsilon, log_delta, operations_left);
+    std::optional<ContourIntegral> integral = on_line(losses, samples, epsilon, log_delta, max_operations);
     if (!integral) break;
     const Interval found = integral->epsilon(log_delta);
     if (!best || found.upper - found.lower < narrowest.upper - narrowest.lower) {
@@ -206,8 +175,7 @@ std::optional<ContourIntegral> ContourIntegral::for_epsilon(std::span<const Repe
   }
   const auto attempt = [&](double about) {
     const Truncated truncated(whole, about);
-    double operations_left = max_operations;
-    return on_line(truncated.losses, samples_for(truncated.losses, about), epsilon, about, operations_left);
+    return on_line(truncated.losses, samples_for(truncated.losses, about), epsilon, about, max_operations);
   };
   std::optional<ContourIntegral> first = attempt(log_delta);
   if (!first) return first;
@@ -222,17 +190,15 @@ std::optional<ContourIntegral> ContourIntegral::for_epsilon(std::span<const Repe
 
 std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const RepeatedLoss> losses,
                                                         std::span<const Sample> samples, double epsilon,
-                                                        double log_delta, double& operations_left) {
+                                                        double log_delta, double max_operations) {
   ContourIntegral integral;
   integral.centre_ = epsilon;
   double steps = 0;
-  double log_kept = 0;
   for (const auto& [loss, count] : losses) {
     integral.max_loss_ += count * loss->max_loss() * (1 + 0x1p-50);
-    log_kept += count * std::log1p(-std::min(loss->lost_mass(), 1.0));
+    integral.lost_mass_ += count * loss->lost_mass();
     steps += count;
   }
-  integral.lost_mass_ = -std::expm1(log_kept) * (1 + 1e-12);
   // The line c and the order c′ for the aliases, with the shortest period W: aliases below are at most e^{−cW}, those
   // above e^{Σ ln φ(c′) − c′ε − (c′ − c)W}. Where e^{Σ ln φ(c) − cε} is far above δ, digits cancel.
   double period = kInfinity;
@@ -287,8 +253,7 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   const double y_max = nodes * integral.h_;
   double operations = 0;
   for (const auto& one : lines) operations += nodes * one->cost(y_max);
-  if (operations > operations_left) return std::nullopt;
-  operations_left -= operations;
+  if (operations > max_operations) return std::nullopt;
   integral.tail_ = std::exp(log_tail(y_max)) * (1 + 1e-9) + 1e-300;
 
   // Composed ratios at the nodes.
@@ -375,7 +340,7 @@ ContourIntegral::Sum ContourIntegral::sum(double epsilon) const {
 }
 
 Interval ContourIntegral::log_delta(double epsilon) const {
-  if (epsilon >= max_loss_) return {-kInfinity, lost_mass_ > 0 ? std::log(lost_mass_) + 1e-12 : -kInfinity};
+  if (epsilon >= max_loss_) return {-kInfinity, lost_mass_ > 0 ? std::log(lost_mass_) + 1e-9 : -kInfinity};
   const Sum s = sum(epsilon);
   const double log_scale = log_moment_ - c_ * epsilon;
   const double period = 2 * kPi / h_;
@@ -391,7 +356,7 @@ Interval ContourIntegral::log_delta(double epsilon) const {
     const double log_high = std::log(high);
     upper = log_high + log_scale + rounding(log_high);
     if (lost_mass_ > 0) {
-      const double log_lost = std::log(lost_mass_) + 1e-12;
+      const double log_lost = std::log(lost_mass_) + 1e-9;
       const double larger = std::max(upper, log_lost);
       upper = larger + std::log1p(std::exp(std::min(upper, log_lost) - larger)) + 0x1p-50 * (1 + std::fabs(larger));
     }

@@ -37,12 +37,6 @@ class ContourIntegral {
   [[nodiscard]] static std::optional<ContourIntegral> for_epsilon(std::span<const RepeatedLoss> whole, double epsilon,
                                                                   double max_operations);
 
-  // Bounds on the smallest ε ≥ 0 whose δ(ε) is at most e^log_delta, for laws whose tails have no moments that are of
-  // use: what lies beyond a loss that decides by itself is put together, for each bound in its own way. `about` is the
-  // scale of ε to begin with.
-  [[nodiscard]] static Interval epsilon_with_tails(std::span<const RepeatedLoss> whole, double log_delta, double about,
-                                                   double max_operations);
-
   // Bounds on ln δ(ε).
   [[nodiscard]] Interval log_delta(double epsilon) const;
 
@@ -53,13 +47,12 @@ class ContourIntegral {
   struct Sample;
   struct Saddle;
   struct Truncated;
-  // Takes what it uses off `operations_left`, and does nothing that needs more.
   static std::optional<ContourIntegral> search(std::span<const RepeatedLoss> losses, double log_delta,
-                                               double& operations_left);
+                                               double max_operations);
   static Saddle saddle_at(const Sample& sample);
   static std::vector<Sample> samples_for(std::span<const RepeatedLoss> losses, double log_delta);
   static std::optional<ContourIntegral> on_line(std::span<const RepeatedLoss> losses, std::span<const Sample> samples,
-                                                double epsilon, double log_delta, double& operations_left);
+                                                double epsilon, double log_delta, double max_operations);
 
   struct Sum {
     double value;  // e^{cε − Σ ln φ(c)} δ(ε), with the aliases

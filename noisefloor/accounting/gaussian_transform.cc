@@ -50,11 +50,6 @@ std::unique_ptr<LossTransform> GaussianTransform::truncated(double /*mass*/) con
   return std::make_unique<GaussianTransform>(*this);
 }
 
-// Its tail is light: it stays as it is.
-std::unique_ptr<LossTransform> GaussianTransform::with_tail_at(double /*loss*/, Side /*side*/) const {
-  return std::make_unique<GaussianTransform>(*this);
-}
-
 std::unique_ptr<TransformOnLine> GaussianTransform::on_line(double c) const {
   return std::make_unique<OnLine>(mu_squared_, c);
 }

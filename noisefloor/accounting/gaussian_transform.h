@@ -21,7 +21,6 @@ class GaussianTransform final : public LossTransform {
   [[nodiscard]] double max_loss() const override;
   [[nodiscard]] std::unique_ptr<LossTransform> truncated(double mass) const override;
   [[nodiscard]] double lost_mass() const override { return 0; }
-  [[nodiscard]] std::unique_ptr<LossTransform> with_tail_at(double loss, Side side) const override;
   [[nodiscard]] std::unique_ptr<TransformOnLine> on_line(double c) const override;
 
  private:

@@ -8,7 +8,6 @@
 #include <numbers>
 #include <vector>
 
-#include "noisefloor/numerics/bisect.h"
 #include "noisefloor/numerics/fft.h"
 
 namespace noisefloor {
@@ -32,12 +31,10 @@ struct Cut {
   double below;
   double above;
   double lowest = -kInfinity;  // losses below this are small in any case
-  double highest = kInfinity;  // and losses above this decide by themselves
 
   [[nodiscard]] Interval range_of(const LossLaw& law) const {
     const Interval range = law.range(below, above);
-    const double upper = std::max(std::min(range.upper, highest), range.lower);
-    return {std::min(std::max(range.lower, lowest), upper), upper};
+    return {std::min(std::max(range.lower, lowest), range.upper), range.upper};
   }
 };
 
@@ -52,42 +49,6 @@ struct OnLattice {
   double lifted;              // by how much losses from below may be too large: rounding of atoms
   double loss_error;          // by how much all losses may be wrong
 };
-
-// What lies beyond the last point, from below: merged to one atom, whose Q may be a little more than it is. Where it
-// begins is moved until the atom lies on the lattice; what comes before is lowered to the last point.
-template <class MassesOf>
-void add_top_from_below(const MassesOf& masses, double h, std::int64_t last, OnLattice& lattice) {
-  const double end = h * static_cast<double>(last);
-  const auto low = [](const Masses& m) { return std::max(0.0, m.p - m.p_error); };
-  const auto log_ratio = [&](double from) {
-    const Masses m = masses(from, kInfinity);
-    if (!(low(m) > 1e-290 && m.q > 1e-290)) return -kInfinity;
-    const double log_p = std::log(low(m));
-    const double log_q = std::log(m.q + m.q_error);
-    return log_p - log_q - 0x1p-50 * (4 + std::fabs(log_p) + std::fabs(log_q));
-  };
-  const double first_ratio = log_ratio(end);
-  double place = std::floor(first_ratio / h) + 1;
-  if (!(place > static_cast<double>(last) && place - static_cast<double>(lattice.first) < kMaxCells)) {
-    lattice.below.back() += low(masses(end, kInfinity));
-    return;
-  }
-  double start = end;
-  const auto is_short = [&](double from) { return log_ratio(from) < place * h; };
-  if (log_ratio(end + 4 * h) >= place * h) {
-    start = bisect({.holds = end, .fails = end + 4 * h}, {.halvings = 50}, is_short).fails;
-  } else {
-    place -= 1;
-    if (first_ratio < place * h) place -= 1;
-  }
-  const auto size = static_cast<std::size_t>(static_cast<std::int64_t>(place) - lattice.first + 1);
-  lattice.below.back() += start > end ? low(masses(end, start)) : 0;
-  if (size > lattice.below.size()) {
-    lattice.below.resize(size, 0.0);
-    lattice.above.resize(size, 0.0);
-  }
-  lattice.below[size - 1] += low(masses(start, kInfinity));
-}
 
 OnLattice discretise(const RepeatedLaw& repeated, double h, Cut cut) {
   const LossLaw& law = *repeated.law;
@@ -143,16 +104,11 @@ OnLattice discretise(const RepeatedLaw& repeated, double h, Cut cut) {
     lower_half = next_lower;
   }
   const Masses bottom = law.masses(-kInfinity, h * static_cast<double>(first));
+  const Masses top = law.masses(h * static_cast<double>(last), kInfinity);
   lattice.above.front() += bottom.p + bottom.p_error;
+  lattice.below.back() += std::max(0.0, top.p - top.p_error);
   lattice.surely_infinite = law.infinite_mass() * (1 - 0x1p-48);
-  // The top, from above: as much of it at the last point as Q allows, the rest at infinity.
-  const double end = h * static_cast<double>(last);
-  const Masses top = masses(end, kInfinity);
-  const double top_p = top.p + top.p_error;
-  const double kept = std::clamp(times_exp(top.q - top.q_error, end, -1) * (1 - 0x1p-50), 0.0, top_p);
-  lattice.above.back() += kept;
-  lattice.infinite = std::min(1.0, (law.infinite_mass() + (top_p - kept) + 0x1p-50 * top_p) * (1 + 0x1p-48));
-  add_top_from_below(masses, h, last, lattice);
+  lattice.infinite = std::min(1.0, (law.infinite_mass() + top.p + top.p_error) * (1 + 0x1p-48));
   return lattice;
 }
 
@@ -205,19 +161,17 @@ std::vector<MomentAt> sample_moments(const std::vector<OnLattice>& laws, double 
   for (const OnLattice& law : laws) longest = std::max(longest, h * static_cast<double>(law.above.size()));
   for (int k = -24; k <= 28; ++k) {
     const double c = std::exp2(0.5 * k) / longest;
-    // Merged tails from below lie farther out than what stands for them from above.
-    const LogMoments both = log_moments(laws, h, c);
-    const double moment = std::max(both.above, both.below);
+    const double moment = log_moments(laws, h, c).above;
     if (!std::isfinite(moment)) break;
     samples.push_back({c, moment});
   }
   return samples;
 }
 
-double chernoff_epsilon(const std::vector<MomentAt>& samples, double log_delta, double least) {
+double chernoff_epsilon(const std::vector<MomentAt>& samples, double log_delta) {
   double epsilon = kInfinity;
   for (const MomentAt& s : samples) epsilon = std::min(epsilon, (s.log_moment - log_delta) / s.c);
-  return std::max(least, epsilon);
+  return std::max(0.0, epsilon);
 }
 
 // What the moments alone say for certain: δ(ε) is at most e^{log moment − cε} and what is infinite.
@@ -232,7 +186,7 @@ struct Chernoff {
       loss_error += law.count * law.loss_error * (1 + 1e-9);
     }
   }
-  [[nodiscard]] double epsilon(double log_delta, double least) const {
+  [[nodiscard]] double epsilon(double log_delta) const {
     const double rest = std::exp(log_delta) * (1 - 1e-9) - infinite;
     if (!(rest > 0)) return kInfinity;
     const double log_rest = std::log(rest);
@@ -240,7 +194,7 @@ struct Chernoff {
     for (const MomentAt& s : samples) {
       best = std::min(best, (s.log_moment - log_rest + 0x1p-50 * (std::fabs(s.log_moment) - log_rest)) / s.c);
     }
-    return std::max(least, best + 1e-12 * std::fabs(best)) + loss_error;
+    return std::max(0.0, best) * (1 + 1e-12) + loss_error;
   }
   [[nodiscard]] double delta(double epsilon) const {
     const double less = epsilon - loss_error;
@@ -277,7 +231,7 @@ class Composed {
 
   // Bounds of ln δ at a lattice point, and of ε for a given δ.
   [[nodiscard]] Interval delta(double epsilon) const;
-  [[nodiscard]] Interval epsilon(double log_delta, double least) const;
+  [[nodiscard]] Interval epsilon(double log_delta) const;
 
  private:
   // δ(ε) = Σ mass (1 − e^{ε − z}) over lattice points z > ε, by suffix sums of the mass and of mass · e^{first z − z}.
@@ -522,7 +476,7 @@ Interval Composed::delta(double epsilon) const {
           high > 0 ? std::min(1.0, unscaled(high, above_) * (1 + 1e-12) + 1e-320) : 1};
 }
 
-Interval Composed::epsilon(double log_delta, double least) const {
+Interval Composed::epsilon(double log_delta) const {
   // ln δ comes from callers that round it, or that round δ by up to 2^-50 of itself before.
   const auto target = [&](const Curve& curve, double side) {
     return std::exp(log_delta - curve.log_scale) *
@@ -533,8 +487,8 @@ Interval Composed::epsilon(double log_delta, double least) const {
   // Rounding of the logarithm and of the reference. Where the answer lies below the window, its start is a bound.
   const double window = h_ * static_cast<double>(above_.p.size());
   const double slack = 0x1p-49 * (std::fabs(reference_) + window + 1);
-  return {lower == kInfinity ? least : std::max(least, lower - slack - lifted_ - loss_error_),
-          std::max(least, (upper == -kInfinity ? reference_ : upper) + slack + loss_error_)};
+  return {lower == kInfinity ? 0 : std::max(0.0, lower - slack - lifted_ - loss_error_),
+          std::max(0.0, (upper == -kInfinity ? reference_ : upper) + slack + loss_error_)};
 }
 
 double smallest_range(std::span<const RepeatedLaw> laws, Cut cut) {
@@ -604,62 +558,38 @@ Cut cut_for(std::span<const RepeatedLaw> laws, double log_delta, double relative
   return {std::max(1e-300, each), std::max(1e-300, each * std::exp(log_delta)), -kInfinity};
 }
 
-// The length of a window that holds as many merged tails above ε as happen together with a probability that matters.
-double room_for_tails(std::span<const RepeatedLaw> laws, Cut cut, double log_delta) {
-  if (!std::isfinite(cut.highest)) return 0;
-  double farthest = 0;
-  double rate = 0;
-  for (const RepeatedLaw& one : laws) {
-    const Masses m = one.law->masses(cut.highest, kInfinity);
-    if (!(m.p > 1e-290 && m.q > 1e-290)) continue;
-    farthest = std::max(farthest, std::log(m.p) - std::log(m.q));
-    rate += one.count * m.p;
-  }
-  double log_probability = 0;
-  int tails = 0;
-  while (rate > 0 && tails < 8 && log_probability > log_delta - 14) {
-    ++tails;
-    log_probability += std::log(rate / tails);
-  }
-  return 1.6 * farthest * std::max(0, tails - 1);
-}
-
 }  // namespace
 
-Interval lattice_epsilon(std::span<const RepeatedLaw> laws, double log_delta, double relative_width, int max_bits,
-                         LatticeRange range) {
-  Cut cut = cut_for(laws, log_delta, relative_width);
-  cut.highest = range.tail_from;
-  const double least = range.least;
+Interval lattice_epsilon(std::span<const RepeatedLaw> laws, double log_delta, double relative_width, int max_bits) {
+  const Cut cut = cut_for(laws, log_delta, relative_width);
   const double coarse = std::max(smallest_range(laws, cut) / 256, widest_range(laws, cut) / kMaxCells);
-  if (!std::isfinite(coarse)) return {least, kInfinity};
+  if (!std::isfinite(coarse)) return {0, kInfinity};
   const Chernoff chernoff(discretise_all(laws, coarse, cut), coarse);
   const std::vector<MomentAt>& samples = chernoff.samples;
-  if (samples.size() < 2) return {least, kInfinity};
-  const double at_most = chernoff.epsilon(log_delta, least);
+  if (samples.size() < 2) return {0, kInfinity};
+  const double at_most = chernoff.epsilon(log_delta);
   const auto bounded = [&](Interval found) { return Interval{found.lower, std::min(found.upper, at_most)}; };
-  double epsilon = least + 0.95 * (chernoff_epsilon(samples, log_delta, least) - least);
+  double epsilon = 0.95 * chernoff_epsilon(samples, log_delta);
   const double log_small = log_delta + std::log(std::clamp(relative_width, 1e-12, 1e-3)) - 2;
-  Interval best{least, kInfinity};
-  const double shortest = std::max(widest_range(laws, cut) / 32, room_for_tails(laws, cut, log_delta));
+  Interval best{0, kInfinity};
   for (int bits = std::min(12, max_bits); bits <= max_bits; bits += 2) {
     for (int attempt = 0; attempt < 6; ++attempt) {
-      const Plan plan = make_plan(samples, epsilon, log_delta, log_small, shortest);
+      const Plan plan = make_plan(samples, epsilon, log_delta, log_small, widest_range(laws, cut) / 32);
       if (!std::isfinite(plan.window)) return bounded(best);
       const double h = aligned(laws, plan.window / std::exp2(bits));
       // A loss below minus the window would need others beyond it.
-      const Cut fine{cut.below, cut.above, -plan.window, range.tail_from};
+      const Cut fine{cut.below, cut.above, -plan.window};
       if (widest_range(laws, fine) / h > kMaxCells) return bounded(best);
       const std::vector<OnLattice> lattices = discretise_all(laws, h, fine);
-      const Interval found = Composed(lattices, h, bits, plan).epsilon(log_delta, least);
+      const Interval found = Composed(lattices, h, bits, plan).epsilon(log_delta);
       best = {std::max(best.lower, found.lower), std::min(best.upper, found.upper)};
       // An answer that lies below the window calls for another window.
-      if (found.lower > least || found.upper > plan.epsilon - plan.window / 4 || best.upper <= least) break;
+      if (found.lower > 0 || found.upper > plan.epsilon - plan.window / 4 || best.upper <= 0) break;
       epsilon = found.upper;
     }
     if (!std::isfinite(best.upper)) continue;
     epsilon = best.upper;
-    if (best.upper - best.lower <= std::max(relative_width * (best.upper - least), 1e-9)) break;
+    if (best.upper - best.lower <= std::max(relative_width * best.upper, 1e-9)) break;
   }
   return bounded(best);
 }

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <span>
 
 #include "noisefloor/accounting/loss_law.h"
@@ -29,18 +28,10 @@ struct RepeatedLaw {
   double count;  // a whole number, 1 or above
 };
 
-struct LatticeRange {
-  // Losses above this are put together: from above at about `tail_from` and at infinity such that P and Q are kept,
-  // from below at one loss. That is exact where one of them decides by itself, and keeps the window short.
-  double tail_from = std::numeric_limits<double>::infinity();
-  // The ε that is looked for is not below this: 0, but for shifted laws.
-  double least = 0;
-};
-
 // Bounds on the smallest ε ≥ 0 with δ(ε) ≤ e^log_delta. The lattice is refined until the interval is `relative_width`
 // wide or has 2^max_bits points. The upper bound is infinite if infinite losses alone have a probability above δ.
 [[nodiscard]] Interval lattice_epsilon(std::span<const RepeatedLaw> laws, double log_delta, double relative_width,
-                                       int max_bits, LatticeRange range = {});
+                                       int max_bits);
 
 // Bounds on δ(ε).
 [[nodiscard]] Interval lattice_delta(std::span<const RepeatedLaw> laws, double epsilon, double relative_width,

@@ -12,8 +12,8 @@ namespace noisefloor {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Roundings of one mass, relatively to the terms it is a sum or difference of: 8 units in the last place. exp and log1p
-// are within one unit or two, erfc within 5 (3.3 measured with glibc 2.36); arguments are rounded before.
+// Roundings of one mass, relatively to the terms it is a sum or difference of. erfc, exp and log1p are within an ulp or
+// two; arguments are rounded before.
 constexpr double kRounding = 0x1p-49;
 
 // What a mass may have lost by underflow.
@@ -351,31 +351,6 @@ class FixedSizeLaw final : public LossLaw {
   Masses centre_;
 };
 
-class ShiftedLaw final : public LossLaw {
- public:
-  ShiftedLaw(std::shared_ptr<const LossLaw> inner, double offset) : inner_(std::move(inner)), offset_(offset) {}
-
-  [[nodiscard]] Masses masses(double from, double to) const override {
-    const Masses m = inner_->masses(from + offset_, to + offset_);
-    const double scale = std::exp(offset_);
-    return {m.p, m.q * scale, m.p_error, m.q_error * scale * (1 + 0x1p-50) + m.q * scale * 0x1p-51};
-  }
-  [[nodiscard]] double loss_error(double largest) const override {
-    const double farthest = (largest + std::fabs(offset_)) * (1 + 0x1p-50);
-    return inner_->loss_error(farthest) + 0x1p-52 * farthest;
-  }
-  [[nodiscard]] double infinite_mass() const override { return inner_->infinite_mass(); }
-  [[nodiscard]] Interval range(double below, double above) const override {
-    const Interval range = inner_->range(below, above);
-    const double slack = 0x1p-50 * (std::fabs(offset_) + std::fabs(range.lower) + std::fabs(range.upper));
-    return {range.lower - offset_ - slack, range.upper - offset_ + slack};
-  }
-
- private:
-  std::shared_ptr<const LossLaw> inner_;
-  double offset_;
-};
-
 class OppositeSamplesLaw final : public LossLaw {
  public:
   OppositeSamplesLaw(double q, double multiplier) : q_(q), z_(multiplier) {}
@@ -476,58 +451,12 @@ std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift) {
   return std::make_unique<FiniteLaw>(std::move(atoms), 0, 0x1p-50 * largest, 1e-281);
 }
 
-std::unique_ptr<LossLaw> skellam_law(double variance, double shift) {
-  // P(|X| > t) ≤ 2 e^{−t²/(2(v + t/3))} (Bernstein): the exponent is 660 at `reach`.
-  constexpr double exponent = 660;
-  const double reach = std::ceil(exponent / 3 + std::sqrt(exponent * exponent / 9 + 2 * exponent * variance));
-  const auto size = static_cast<std::size_t>(reach + shift) + 1;
-  // ln P(k)/P(k + 1), from I_{k−1} − I_{k+1} = (2k/v) I_k downwards: no term is negative, and what the start is wrong
-  // by shrinks by the ratio in each step, which is below ½ in the first ones.
-  constexpr std::size_t more = 100;
-  std::vector<long double> log_fall(size);
-  long double ratio = 0;
-  for (std::size_t k = size + more; k >= 1; --k) {
-    ratio = 1 / (ratio + 2 * static_cast<long double>(k) / static_cast<long double>(variance));
-    if (k <= size) log_fall[k - 1] = -std::log(ratio);
-  }
-  std::vector<long double> log_p(size, 0);
-  for (std::size_t k = 1; k < size; ++k) log_p[k] = log_p[k - 1] - log_fall[k - 1];
-  long double total = 1;
-  for (std::size_t k = size; k-- > 1;) total += 2 * std::exp(log_p[k]);
-  const long double log_total = std::log(total);
-  const auto steps = static_cast<double>(size);
-  // Each ratio is wrong by less than 2 units for every step before it, and each logarithm by those of all ratios.
-  const double rounding = 0x1p-50 + steps * steps * 0x1p-62;
-  std::vector<FiniteLaw::Atom> atoms;
-  const auto last = static_cast<std::int64_t>(reach);
-  const auto moved = static_cast<std::int64_t>(shift);
-  double largest = 0;
-  for (std::int64_t k = -last; k <= last + moved; ++k) {
-    const auto at = [&](std::int64_t x) {
-      return log_p[static_cast<std::size_t>(std::min(std::abs(x), last + moved))];
-    };
-    const long double p = at(k);
-    const long double q = at(k - moved);
-    const auto loss = static_cast<double>(p - q);
-    largest = std::max(largest, std::fabs(loss));
-    atoms.push_back({loss,
-                     {static_cast<double>(std::exp(p - log_total)), static_cast<double>(std::exp(q - log_total))},
-                     2 * rounding + 0x1p-50,
-                     2 * rounding + 0x1p-50});
-  }
-  return std::make_unique<FiniteLaw>(std::move(atoms), 0, 2 * rounding + 0x1p-51 * largest, 1e-281);
-}
-
 std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove) {
   return std::make_unique<SampledLaw>(std::move(inner), q, remove);
 }
 
 std::unique_ptr<LossLaw> fixed_size_law(const std::shared_ptr<const LossLaw>& inner, double q) {
   return std::make_unique<FixedSizeLaw>(inner, q);
-}
-
-std::unique_ptr<LossLaw> shifted_law(std::shared_ptr<const LossLaw> inner, double offset) {
-  return std::make_unique<ShiftedLaw>(std::move(inner), offset);
 }
 
 std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier) {

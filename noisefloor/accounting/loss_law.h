@@ -73,10 +73,6 @@ struct Outcome {
 // Discrete Gaussian noise on a whole number that moves by `shift`. Requires sigma ≤ 2^14. Both directions are alike.
 [[nodiscard]] std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift);
 
-// Skellam noise of this variance on a whole number that moves by `shift` (whole). Requires 2^-10 ≤ variance ≤ 2^18 and
-// shift ≤ 2^14. Both directions are alike. The law is log-concave, so that a smaller shift loses less.
-[[nodiscard]] std::unique_ptr<LossLaw> skellam_law(double variance, double shift);
-
 // A Poisson sample of rate q: (1 − q) Q + q P against Q (`remove`), or Q against that.
 [[nodiscard]] std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove);
 
@@ -88,10 +84,6 @@ struct Outcome {
 // (1 − q) N(0, z²) + q N(1, z²) against (1 − q) N(0, z²) + q N(−1, z²): two records that pull a sampled sum in opposite
 // directions.
 [[nodiscard]] std::unique_ptr<LossLaw> opposite_samples_law(double q, double multiplier);
-
-// The same losses less `offset`: a law for a lattice on which a loss that nearly all outcomes have is a point. Its Q is
-// no probability.
-[[nodiscard]] std::unique_ptr<LossLaw> shifted_law(std::shared_ptr<const LossLaw> inner, double offset);
 
 // ε with δ(ε) ≤ e^log_delta, and δ(ε), of one mechanism alone: no composition, no lattice.
 [[nodiscard]] Interval single_epsilon(const LossLaw& law, double log_delta);

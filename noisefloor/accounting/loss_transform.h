@@ -8,7 +8,6 @@
 #pragma once
 
 #include <complex>
-#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -59,12 +58,6 @@ class LossTransform {
   // can make moments astronomical. `lost_mass` is an upper bound of what is missing to 1.
   [[nodiscard]] virtual std::unique_ptr<LossTransform> truncated(double mass) const = 0;
   [[nodiscard]] virtual double lost_mass() const = 0;
-
-  // A law without losses much above `loss` that dominates this one (kAbove) or that this one dominates (kBelow): what
-  // lies beyond goes to `loss` and to infinity such that P and Q are kept, or is merged to one loss. Both are exact for
-  // every composition in which a loss beyond decides by itself. `lost_mass` is then what is infinite.
-  enum class Side : std::uint8_t { kAbove, kBelow };
-  [[nodiscard]] virtual std::unique_ptr<LossTransform> with_tail_at(double loss, Side side) const = 0;
 
   [[nodiscard]] virtual std::unique_ptr<TransformOnLine> on_line(double c) const = 0;
 

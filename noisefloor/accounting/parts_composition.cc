@@ -43,11 +43,6 @@ constexpr int kCoarseBits = 12;
 constexpr double kGap = 20;
 const double kGapShare = -std::expm1(-kGap);
 
-// An interval that is this narrow is not worth what the next engine takes.
-bool is_nearly_narrow(Interval epsilon) {
-  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-5 * epsilon.upper, 1e-9);
-}
-
 // The probability of losses above x, from below. Its errors hold also where Q is out of range.
 double tail_below(const LossLaw& law, double x) {
   const Masses m = law.masses(x, kInfinity);
@@ -208,9 +203,6 @@ class Composition {
     for (const auto& [key, count] : above ? parts.sampled : parts.sampled_below) {
       add_transform(key, remove ? Direction::kRemove : Direction::kAdd, count);
       add(sampled_law(gaussian_law(1 / key.second), key.first, remove), count);
-      // Where most outcomes have a loss near that of x = 0.
-      const double common = std::log1p(key.first * std::expm1(-0.5 / key.second / key.second));
-      offsets_.back() = remove ? common : -common;
     }
     for (const auto& [key, count] : above ? parts.replaced_samples : parts.replaced_samples_below) {
       add_transform(key, Direction::kReplace, count);
@@ -226,8 +218,7 @@ class Composition {
     }
   }
 
-  // An upper bound below `enough` need not be improved: the other direction has more.
-  [[nodiscard]] Result<Interval> epsilon(Delta delta, double enough = 0) const {
+  [[nodiscard]] Result<Interval> epsilon(Delta delta) const {
     const double log_delta = std::log(delta.value());
     if (laws_.empty()) return Interval{0, 0};
     if (only_gaussians()) {
@@ -245,14 +236,12 @@ class Composition {
     if (infinite_mass() > delta.value()) return Interval{kInfinity, kInfinity};
     if (!in_range_) return Interval{0, kInfinity};
     if (laws_.size() == 1 && laws_[0].count == 1) return one_epsilon(*laws_[0].law, log_delta);
-    if (is_enough_at_zero(delta.value())) return Interval{0, 0};
     const double simple = simple_epsilon_below(delta.value());
     const auto checked = [&](Interval found) {
       // An engine that contradicts the simple bound, or itself, is out of its depth.
       return found.lower <= found.upper && found.upper >= simple ? found : Interval{0, kInfinity};
     };
-    Interval found{simple, std::max(simple, std::min(sum_of_equal_shares(log_delta), largest_sum()))};
-    if (found.upper <= enough) return found;
+    Interval found{simple, kInfinity};
     if (suits_contour()) {
       const bool fewer = has_too_many_steps();
       const auto integral = ContourIntegral::for_delta(fewer ? fewer_losses() : losses_, log_delta, kContourOperations);
@@ -262,17 +251,6 @@ class Composition {
         found = intersect(found, checked(other));
       }
       if (is_narrow(found)) return found;
-      if (!fewer) {
-        const Interval other =
-            ContourIntegral::epsilon_with_tails(losses_, log_delta, scale_of_epsilon(log_delta), kContourOperations);
-        if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
-        if (is_narrow(found)) return found;
-      }
-    }
-    if (has_transforms() && laws_.size() <= 4) {
-      const Interval other = checked(shifted_lattice_epsilon(log_delta));
-      if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
-      if (is_nearly_narrow(found)) return found;
     }
     if (const auto fit = lattice_fit(log_delta, std::nullopt)) {
       Interval other = checked(lattice_epsilon(laws_, log_delta, kRelativeWidth, fit->bits));
@@ -323,7 +301,6 @@ class Composition {
   void add(LawPtr law, double count) {
     owned_.push_back(std::move(law));
     laws_.push_back({owned_.back().get(), count});
-    offsets_.push_back(0);
   }
 
   void add_transform(const Sample& sample, Direction direction, double count) {
@@ -411,84 +388,6 @@ class Composition {
     if (!(largest <= kLargestLoss)) return std::nullopt;
     return Fit{std::min(max_bits_, n <= 4 ? 16 : n <= 16 ? 14 : 12), largest - window.log_delta <= kLargestLoss + 50};
   }
-  // The distance of two laws in total variation is δ at ε = 0, and adds up.
-  [[nodiscard]] bool is_enough_at_zero(double delta) const {
-    double sum = 0;
-    for (const RepeatedLaw& one : laws_) {
-      if (!(sum <= delta)) return false;
-      sum += one.count * one_delta(*one.law, 0).upper * (1 + 0x1p-50);
-    }
-    return sum <= delta;
-  }
-  // Basic composition: every step gets an equal share of δ.
-  [[nodiscard]] double sum_of_equal_shares(double log_delta) const {
-    if (laws_.size() > kMostLaws) return kInfinity;
-    double steps = 0;
-    for (const RepeatedLaw& one : laws_) steps += one.count;
-    const double log_share = (log_delta - std::log(steps)) * (1 + 0x1p-50) - 0x1p-50;
-    double sum = 0;
-    for (const RepeatedLaw& one : laws_) sum += one.count * one_epsilon(*one.law, log_share).upper * (1 + 0x1p-50);
-    return sum * (1 + 0x1p-45);
-  }
-  // The sum of the largest losses: of added records, that is not much.
-  [[nodiscard]] double largest_sum() const {
-    if (!has_transforms()) return kInfinity;
-    double sum = 0;
-    for (const RepeatedLoss& one : losses_) sum += one.count * one.loss->max_loss() * (1 + 0x1p-50);
-    return sum * (1 + 0x1p-45);
-  }
-  // About where ε is: what one large loss among all steps is, and how far all the others go.
-  [[nodiscard]] double scale_of_epsilon(double log_delta) const {
-    double steps = 0;
-    for (const RepeatedLaw& one : laws_) steps += one.count;
-    double largest = 1e-300;
-    for (const RepeatedLaw& one : laws_) {
-      const double alone = one_epsilon(*one.law, log_delta - std::log(steps)).upper;
-      if (std::isfinite(alone)) largest = std::max(largest, alone);
-    }
-    double drift = 0;
-    double variance = 0;
-    for (const RepeatedLoss& one : losses_) {
-      const auto cut = one.loss->with_tail_at(largest, LossTransform::Side::kBelow);
-      if (cut == nullptr) continue;
-      const MomentEstimate moments = cut->estimate(1e-3 / largest);
-      if (!std::isfinite(moments.log_moment)) continue;
-      drift += one.count * moments.slope;
-      variance += one.count * std::max(0.0, moments.curvature);
-    }
-    return largest + std::max(0.0, drift) + std::sqrt(variance * (1 - 2 * log_delta));
-  }
-  // On a lattice that holds the common loss of each law, with the tails put together.
-  [[nodiscard]] Interval shifted_lattice_epsilon(double log_delta) const {
-    std::vector<LawPtr> owned;
-    std::vector<RepeatedLaw> shifted;
-    double total = 0;
-    double size = 0;
-    for (std::size_t i = 0; i < laws_.size(); ++i) {
-      owned.push_back(offsets_[i] == 0 ? owned_[i] : shifted_law(owned_[i], offsets_[i]));
-      shifted.push_back({owned.back().get(), laws_[i].count});
-      total += laws_[i].count * offsets_[i];
-      size += laws_[i].count * std::fabs(offsets_[i]);
-    }
-    // In the shifted losses.
-    double about = scale_of_epsilon(log_delta) + std::max(0.0, -total);
-    Interval best{0, kInfinity};
-    // Wider windows need more points.
-    for (int attempt = 0; attempt < 2; ++attempt) {
-      const double tail_from = (attempt == 0 ? 2 : 5) * about;
-      if (!(tail_from < kLargestLoss)) break;
-      const int bits = std::min(attempt == 0 ? kMediumBits : kFineBits, max_bits_);
-      const Interval found = lattice_epsilon(shifted, log_delta, kRelativeWidth, bits, {tail_from, -total});
-      const double slack = 0x1p-48 * size;
-      // At the least ε' nothing is known from below; that of the laws as they are is 0 there.
-      if (found.lower > -total) best.lower = std::max(best.lower, found.lower + total - slack);
-      best.upper = std::min(best.upper, std::max(0.0, found.upper + total + slack));
-      if (!(best.lower <= best.upper)) return {0, kInfinity};
-      if (is_narrow(best)) break;
-      if (std::isfinite(best.upper)) about = std::max(best.upper + std::max(0.0, -total), about / 8);
-    }
-    return best;
-  }
   [[nodiscard]] bool suits_contour() const { return has_transforms() && suits_contour_; }
   // Fewer steps than there are lose less.
   [[nodiscard]] bool has_too_many_steps() const {
@@ -507,7 +406,6 @@ class Composition {
   bool suits_contour_ = true;
   std::vector<LawPtr> owned_;
   std::vector<RepeatedLaw> laws_;
-  std::vector<double> offsets_;  // a loss that is common for each of them
   std::vector<std::unique_ptr<LossTransform>> transforms_;
   std::vector<RepeatedLoss> losses_;
 };
@@ -518,8 +416,7 @@ bool is_alike_above(const Parts& parts) {
          });
 }
 
-// Bounds over both directions: what is above from the laws above, what is below from those below. `solve` also gets a
-// value that the answer exceeds in any case.
+// Bounds over both directions: what is above from the laws above, what is below from those below.
 template <class Solve>
 Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   const bool known = parts.mu_squared == parts.mu_squared_below && parts.sampled == parts.sampled_below &&
@@ -538,13 +435,12 @@ Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   Interval result{0, 0};
   for (bool remove : {true, false}) {
     if (remove || !alike_above) {
-      NF_TRY(const Interval found,
-             solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits), result.lower));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits)));
       result.upper = std::max(result.upper, found.upper);
       if (known) result.lower = std::max(result.lower, found.lower);
     }
     if (!known && (remove || !alike_below)) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits), 0));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits)));
       result.lower = std::max(result.lower, found.lower);
     }
   }
@@ -615,7 +511,7 @@ bool is_narrow(Interval epsilon) {
 }
 
 Result<Interval> epsilon_of(const Parts& parts, Delta delta) {
-  const auto solve = [&](const Composition& composition, double enough) { return composition.epsilon(delta, enough); };
+  const auto solve = [&](const Composition& composition) { return composition.epsilon(delta); };
   NF_TRY(const Interval found, both_directions(parts, solve));
   if (parts.kinds() <= kMostLaws || is_narrow(found)) return found;
   NF_TRY(const Interval other, both_directions(merged(parts), solve));
@@ -640,7 +536,7 @@ Result<double> epsilon_above(const Parts& parts, Delta delta, NeighbourDirection
 }
 
 Result<Interval> delta_of(const Parts& parts, PrivacyLoss epsilon) {
-  const auto solve = [&](const Composition& composition, double /*enough*/) { return composition.delta(epsilon); };
+  const auto solve = [&](const Composition& composition) { return composition.delta(epsilon); };
   NF_TRY(const Interval found, both_directions(parts, solve));
   if (parts.kinds() <= kMostLaws || found.upper - found.lower <= 1e-5 * found.upper) return found;
   NF_TRY(const Interval other, both_directions(merged(parts), solve));

@@ -19,9 +19,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMaxPoints = 20'000;
 // Roundings are counted in units of this.
 constexpr double kUnit = 0x1p-50;
-// Tails up to 40 standard deviations away are wrong by less than this, relatively: 8(1 + a²) units of erfc's last
-// place, and as much for where they begin.
-constexpr double kTailRounding = 1e-11;
 
 // Numbers whose small multiples are exact: x > 0 with 24 significant bits, rounded down and up.
 double short_below(double x) {
@@ -55,10 +52,8 @@ struct Law {
   double q;
   double sigma;
   Direction direction;
-  double x_max;          // where the law is cut off
-  double c;              // real part of s
-  double atom_loss = 0;  // an atom for a part of what is cut off
-  double atom_mass = 0;
+  double x_max;  // where the law is cut off
+  double c;      // real part of s
 
   [[nodiscard]] bool mixed_up() const { return direction != Direction::kAdd; }
   [[nodiscard]] bool mixed_down() const { return direction != Direction::kRemove; }
@@ -128,7 +123,7 @@ struct Law {
     double upper;
   };
   [[nodiscard]] Window window(double mass, double step) const;
-  [[nodiscard]] Law untilted() const { return {q, sigma, direction, x_max, 0, atom_loss, atom_mass}; }
+  [[nodiscard]] Law untilted() const { return {q, sigma, direction, x_max, 0}; }
   // What both leave outside.
   [[nodiscard]] double outside(Window window, double step) const;
   // P(x > x_max) under P: what is cut off.
@@ -137,13 +132,6 @@ struct Law {
     return (1 - q) * 0.5 * std::erfc(x_max / sigma / std::numbers::sqrt2) +
            q * 0.5 * std::erfc((x_max - 1) / sigma / std::numbers::sqrt2);
   }
-  // Q of the same: what is cut off has no loss below that of x_max.
-  [[nodiscard]] double lost_under_q() const {
-    const double rest = 0.5 * std::erfc(x_max / sigma / std::numbers::sqrt2);
-    return mixed_down() ? (1 - q) * rest + q * 0.5 * std::erfc((x_max + 1) / sigma / std::numbers::sqrt2) : rest;
-  }
-  // Of the atom, tilted.
-  [[nodiscard]] double atom_weight() const { return atom_mass > 0 ? atom_mass * std::exp(c * atom_loss) : 0; }
   // An estimate of the moment around its outer peak, where the integrand is nearly Gaussian; 0 if it has none
   // below x_max.
   [[nodiscard]] MomentEstimate peak() const;
@@ -363,7 +351,7 @@ void OnLine::find_layers() {
     const double bow = law_.bow(cells_.width, cells_.share_down[i]);
     moment += cells_.width * std::exp(std::max(cells_.log_tilted[i], cells_.log_tilted[i + 1]) + bow);
   }
-  moment_up_ = moment * std::exp(cells_.log_slack) * (1 + 1e-9) + cells_.outside + law_.atom_weight() * (1 + 1e-9);
+  moment_up_ = moment * std::exp(cells_.log_slack) * (1 + 1e-9) + cells_.outside;
   // The largest unimodal function below the density: running minima away from the mode. Grow an interval from the mode
   // by the higher neighbour; each fall in height leaves a layer.
   const auto mode = static_cast<std::size_t>(std::max_element(density.begin(), density.end()) - density.begin());
@@ -527,18 +515,16 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
   const double target = tolerance * scale_ / 4;
   const Rule rule = cells_.cut ? panels(y_max, target) : trapezoid(y_max, target);
   // An integral that passes over x_max takes in what should be cut off there.
-  const double beyond =
-      !cells_.cut && std::isfinite(law_.x_max) ? law_.right_tail(law_.x_max, 0) + 2 * law_.atom_weight() : 0;
+  const double beyond = !cells_.cut && std::isfinite(law_.x_max) ? law_.right_tail(law_.x_max, 0) : 0;
   const double method_error = rule.error + beyond;
 
   // Four sums side by side; points of weight 0 fill them up.
   constexpr std::size_t lanes = 4;
-  const bool has_atom = cells_.cut && law_.atom_mass > 0;
-  const std::size_t points = (rule.points.size() + (has_atom ? 1 : 0) + lanes - 1) / lanes * lanes;
+  const std::size_t points = (rule.points.size() + lanes - 1) / lanes * lanes;
   std::vector<double> weight(points, 0.0);  // times p(x) e^{cL}
   std::vector<double> loss(points, 0.0);
   const double lost = cells_.cut ? law_.lost_mass() : 0;
-  double moment_minus_one = has_atom ? law_.atom_mass - lost : -lost;
+  double moment_minus_one = -lost;
   double carry = 0;
   // Roundings, in units: of the sum for φ(c) − 1, and of that of weight (e^{iyL} − 1), divided by y.
   double moment_rounding = 0;
@@ -562,23 +548,8 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
     moment_rounding += small ? std::fabs(gain) * size + 3 * p * law_.c * loss_error : (weight[j] + p) * size;
     loss_rounding += weight[j] * (std::fabs(l) * (size + 12 + steps_of_sum) + loss_error);
   }
-  if (has_atom) {
-    // Mass and loss are exact: with_tail_at() chose them.
-    const std::size_t last = rule.points.size();
-    const double tilt = law_.c * law_.atom_loss;
-    weight[last] = law_.atom_weight();
-    loss[last] = law_.atom_loss;
-    const double gain = tilt < 1 ? law_.atom_mass * std::expm1(tilt) : weight[last] - law_.atom_mass;
-    const double next = moment_minus_one + gain;
-    carry += std::fabs(moment_minus_one) >= std::fabs(gain) ? (moment_minus_one - next) + gain
-                                                            : (gain - next) + moment_minus_one;
-    moment_minus_one = next;
-    const double size = 3 + std::fabs(tilt);
-    moment_rounding += std::fabs(gain) * size + (tilt < 1 ? 0 : law_.atom_mass);
-    loss_rounding += weight[last] * std::fabs(law_.atom_loss) * (size + 12 + steps_of_sum);
-  }
   moment_minus_one += carry;
-  moment_rounding = (moment_rounding + std::fabs(moment_minus_one)) * kUnit * 1.01 + lost * kTailRounding;
+  moment_rounding = (moment_rounding + std::fabs(moment_minus_one)) * kUnit * 1.01 + lost * 1e-9;
   loss_rounding *= kUnit * 1.01;
   const double moment_error = method_error + moment_rounding;
   const double moment = 1 + moment_minus_one;
@@ -644,42 +615,10 @@ std::unique_ptr<LossTransform> SubsampledGaussianTransform::truncated(double mas
   const auto loses_more = [&](double x) { return Law{q_, sigma_, direction_, x, 0}.lost_mass() > goal; };
   const double far = 1 + 40 * sigma_;
   copy->x_max_ = short_above(bisect({.holds = 0.5, .fails = far}, {.halvings = 40}, loses_more).fails);
-  copy->tail_.reset();
-  return copy;
-}
-
-// Let (p, q) be the tail beyond x_max, where no loss is below L. The hockey-stick of it is p − αq for α ≤ e^L, and at
-// most p − e^L q beyond. From above: an atom of mass m ≤ e^ℓ q at ℓ ≤ L and p − m at infinity are not below that, for
-// any α. From below: one atom of mass m ≤ p whose Q is not below q, as merging is post-processing.
-std::unique_ptr<LossTransform> SubsampledGaussianTransform::with_tail_at(double loss, Side side) const {
-  auto copy = std::make_unique<SubsampledGaussianTransform>(*this);
-  if (direction_ == Direction::kAdd) return copy;  // the loss is bounded as it is
-  const auto at = [&](double x) { return Law{q_, sigma_, direction_, x, 0}; };
-  const auto is_below = [&](double x) { return at(x).at(x).loss() < loss; };
-  const double far = 1 + 38 * sigma_;
-  if (is_below(far)) return copy;
-  copy->x_max_ = short_above(bisect({.holds = -far, .fails = far}, {.halvings = 60}, is_below).fails);
-  const Law law = at(copy->x_max_);
-  const Place place = law.at(copy->x_max_);
-  const double p = law.lost_mass();
-  const double q = law.lost_under_q();
-  if (!(copy->x_max_ > 0.5) || p < 1e-280 || q < 1e-280) return nullptr;
-  if (side == Side::kAbove) {
-    const double start = place.loss() - 2 * kUnit * law.loss_rounding(place);
-    const double mass = q * (1 - kTailRounding) * std::exp(start) * (1 - 1e-12);
-    if (!(start > 0) || !std::isfinite(mass)) return nullptr;
-    copy->tail_ = Tail{start, mass, std::max(p * (1 + kTailRounding) - mass, p * kTailRounding)};
-  } else {
-    const double mass = p * (1 - kTailRounding);
-    const double log_ratio = std::log(mass) - std::log(q * (1 + kTailRounding));
-    const double merged = log_ratio - 0x1p-49 * (2 + std::fabs(std::log(mass)) + std::fabs(std::log(q)));
-    copy->tail_ = Tail{merged, mass, 0};
-  }
   return copy;
 }
 
 double SubsampledGaussianTransform::lost_mass() const {
-  if (tail_) return tail_->infinite;
   return std::isfinite(x_max_) ? Law{q_, sigma_, direction_, x_max_, 0}.lost_mass() * (1 + 1e-9) + 1e-320 : 0;
 }
 
@@ -688,7 +627,7 @@ double SubsampledGaussianTransform::max_loss() const {
 }
 
 MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
-  const Law law{q_, sigma_, direction_, x_max_, c, tail_ ? tail_->loss : 0, tail_ ? tail_->mass : 0};
+  const Law law{q_, sigma_, direction_, x_max_, c};
   const double s2 = sigma_ * sigma_;
   // Where the outer peak is overwhelming, it is all.
   const MomentEstimate peak = law.peak();
@@ -712,12 +651,6 @@ MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
     first += weight * l;
     second += weight * l * l;
   }
-  if (tail_) {
-    const double weight = law.atom_weight();
-    excess += weight - law.lost_mass();
-    first += weight * law.atom_loss;
-    second += weight * law.atom_loss * law.atom_loss;
-  }
   const double moment = 1 + excess;
   const double slope = first / moment;
   return {std::log1p(excess), slope, second / moment - slope * slope};
@@ -725,8 +658,7 @@ MomentEstimate SubsampledGaussianTransform::estimate(double c) const {
 
 std::unique_ptr<TransformOnLine> SubsampledGaussianTransform::on_line(double c) const {
   const double scale = std::exp(std::clamp(estimate(c).log_moment, 0.0, 600.0));
-  return std::make_unique<OnLine>(
-      Law{q_, sigma_, direction_, x_max_, c, tail_ ? tail_->loss : 0, tail_ ? tail_->mass : 0}, scale);
+  return std::make_unique<OnLine>(Law{q_, sigma_, direction_, x_max_, c}, scale);
 }
 
 }  // namespace noisefloor

@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "noisefloor/accounting/loss_transform.h"
 #include "noisefloor/base/privacy_types.h"
@@ -35,22 +34,13 @@ class SubsampledGaussianTransform final : public LossTransform {
   [[nodiscard]] double max_loss() const override;
   [[nodiscard]] std::unique_ptr<LossTransform> truncated(double mass) const override;
   [[nodiscard]] double lost_mass() const override;
-  [[nodiscard]] std::unique_ptr<LossTransform> with_tail_at(double loss, Side side) const override;
   [[nodiscard]] std::unique_ptr<TransformOnLine> on_line(double c) const override;
-
-  // What stands for the part of the law beyond the point where it is cut off: an atom, and a mass of infinite losses.
-  struct Tail {
-    double loss = 0;
-    double mass = 0;
-    double infinite = 0;
-  };
 
  private:
   double q_;
   double sigma_;
   Direction direction_;
   double x_max_;
-  std::optional<Tail> tail_;  // nothing: what is cut off counts as infinite
 };
 
 }  // namespace noisefloor
