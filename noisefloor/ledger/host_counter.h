@@ -5,8 +5,8 @@
 // databases as well: a dump that is restored has fewer entries than the counter.
 //
 // Guarantee:     the counter is never ahead of the ledger: it is moved on after the commit. It is durable when it is
-//                made, and nobody waits for the disk when it is moved on: after a crash of the machine it may be behind,
-//                which makes it weaker and never wrong. Writers that finish out of order do not set it back.
+//                made, and nobody waits for the disk when it is moved on: after a crash of the machine it may be
+//                behind, which makes it weaker and never wrong. Writers that finish out of order do not set it back.
 // Not promised:  anything against someone who also restores or deletes the folder of the counters. The fence notices
 //                that the counter alone was deleted.
 // Thread safety: all members may be called from several threads, and several processes may move the counter on.

@@ -31,7 +31,8 @@ struct LedgerLocation {
 
 // What was stated, or NOISEFLOOR_LEDGER, or noisefloor.ledger.
 [[nodiscard]] std::string usual_place(const std::string& stated);
-// What was stated, or NOISEFLOOR_LEDGER_KEY, or the file's name with .key; empty for PostgreSQL, where no name is usual.
+// What was stated, or NOISEFLOOR_LEDGER_KEY, or the file's name with .key; empty for PostgreSQL, where no name is
+// usual.
 [[nodiscard]] std::string usual_key_file(const std::string& stated, const std::string& place);
 
 // Whether there is a ledger at that place, or a key to one in PostgreSQL.

@@ -4,9 +4,9 @@
 //                by its author (the first owner, whose key is in the first entry, or a member by the chain of roles),
 //                who had the right to, every rule was kept at every entry, every charge is at least what the accountant
 //                of this program finds for its event, every total and plan holds, every stored answer is the one that
-//                was committed, every sketch of a dataset's rows is the one that was kept, and the fence, this machine's
-//                counters and the given witnesses saw this history. Findings name their entry. A damaged store is a
-//                finding too.
+//                was committed, every sketch of a dataset's rows is the one that was kept, and the fence, this
+//                machine's counters and the given witnesses saw this history. Findings name their entry. A damaged
+//                store is a finding too.
 // Not promised:  that the events say what was really done, and without a witness, that no later entries are missing.
 #pragma once
 

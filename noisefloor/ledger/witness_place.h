@@ -1,8 +1,8 @@
 // A place that keeps the last signed head of a ledger, and that writers ask before they write.
 //
-// Whoever restores a ledger from a backup does not restore its witnesses, if these are somewhere else: a file on another
-// mount, or another ledger, which keeps heads for its peers. A later kind of place, such as a server that is asked over
-// HTTP, needs these same four operations.
+// Whoever restores a ledger from a backup does not restore its witnesses, if these are somewhere else: a file on
+// another mount, or another ledger, which keeps heads for its peers. A later kind of place, such as a server that is
+// asked over HTTP, needs these same four operations.
 //
 // Guarantee:     between lock() and unlock() no other writer that asks the same place writes to the same ledger. What
 //                was kept is never set back, except by the owner of the place.

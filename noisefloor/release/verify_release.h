@@ -1,9 +1,9 @@
 // Verifies that a release is what its certificate says, and that a ledger has paid for it.
 //
 // Guarantee:     a file that passes holds what its certificate is about, an ε that follows from its events, and the
-//                signature that it names; with a ledger, the member who made its reservations or an owner signed it, its
-//                history holds the reservations and the head that the certificate names, they were made for this kind
-//                of release (or nobody said what they were for), the certificate states exactly what was reserved
+//                signature that it names; with a ledger, the member who made its reservations or an owner signed it,
+//                its history holds the reservations and the head that the certificate names, they were made for this
+//                kind of release (or nobody said what they were for), the certificate states exactly what was reserved
 //                (paid_statement.h) and names every earlier exposure of the same rows (exposures.h), and the file that
 //                was committed there is this one, byte for byte.
 // Thread safety: as the ledger.
