@@ -159,6 +159,8 @@ class Ledger {
   // Records that somebody may learn from the rows of a private dataset without noise from now on. Returns the entry,
   // which is an earlier one if the same was recorded before. Call this before the rows are looked at.
   [[nodiscard]] Result<std::uint64_t> expose(const ExposureEntry& exposure);
+  // Whether expose() would be granted. Nothing is written.
+  [[nodiscard]] Result<void> rehearse(const ExposureEntry& exposure);
   // Records the digest of a model that came of an exposure. Call this before the model is published.
   [[nodiscard]] Result<void> keep_exposed(std::uint64_t exposure, const Digest& release);
   // The private dataset that holds some of these rows, as far as a sketch can tell (row_sketch.h); or nothing.

@@ -25,6 +25,15 @@ Result<std::uint64_t> Ledger::expose(const ExposureEntry& exposure) {
   return sequence;
 }
 
+Result<void> Ledger::rehearse(const ExposureEntry& exposure) {
+  NF_TRY(const TimeMs time, now());
+  return read([&](const LedgerState& state) -> Result<void> {
+    if (state.find_exposure(exposure)) return success();
+    LedgerState after = state;
+    return after.apply_new({state.next_sequence(), std::max(time, state.last_time()), exposure, author()});
+  });
+}
+
 Result<void> Ledger::keep_exposed(std::uint64_t exposure, const Digest& release) {
   return write([&](Batch& batch) -> Result<void> {
     const auto& all = batch.state().exposures();

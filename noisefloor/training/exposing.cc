@@ -140,7 +140,11 @@ Result<ClaimedRows> claim_rows(Ledger* ledger, const TrainingFile& file, const R
   NF_TRY(claimed.budget, find_payer(*ledger, file, dataset, wish.uses, wish.unknown, control));
   if (dataset.is_public()) return claimed;
   NF_TRY_VOID(test.expect_public(*ledger, file));
-  if (measures_private_rows(training)) claimed.evaluation = evaluation_of(training, dataset);
+  if (measures_private_rows(training)) {
+    claimed.evaluation = evaluation_of(training, dataset);
+    // It is recorded after the reservation, so a member who may not is refused before that.
+    NF_TRY_VOID(ledger->rehearse(*claimed.evaluation));
+  }
   if (!wish.unnoised) return claimed;
   if (wish.outlook) {
     NF_TRY(const Outlook outlook, wish.outlook());

@@ -147,6 +147,29 @@ TEST_F(ExposingTest, NamesATrainingWithoutNoiseInLaterCertificates) {
   EXPECT_EQ(named("renamed"), Kinds{ExposureKind::kTraining});
 }
 
+// The attack: an analyst may not look without noise, and asks for it beside a training, a replay or an inspection. A
+// refusal comes before anything is spent.
+TEST_F(ExposingTest, AnAnalystMayNotLookWithoutNoise) {
+  (void)value_of(train(privately("first")));
+  const SigningKey key = SigningKey::from_seed({7});
+  expect_good(ledger_->add_role({"ann", Role::kAnalyst, key.public_key(), {"toy"}}));
+  const auto ann = value_of(Ledger::open(path("ledger"), SigningKey::from_seed({7}), {}));
+  const auto spends = [&] { return value_of(ann->budget("toy")).spends; };
+  const auto try_it = [&](const TrainingWish& asked) -> Result<void> {
+    NF_TRY(TrainingJob job, TrainingJob::prepare(file(), asked, {}));
+    NF_TRY_VOID(job.run(ann.get(), control_));
+    return success();
+  };
+  EXPECT_EQ(spends(), 1U);
+  TrainingWish replay = into("replay");
+  replay.replay_seed = 1;
+  expect_error(try_it(replay), ErrorCode::kInvalidArgument, "training with repeatable noise");
+  change("test = \"test.csv\"\n", kSplit);
+  expect_error(try_it(privately("split")), ErrorCode::kInvalidArgument, "evaluation on private rows");
+  EXPECT_EQ(spends(), 1U) << "nothing was reserved for a run that is refused";
+  EXPECT_TRUE(exposures().empty());
+}
+
 // The neighbours and the unit make no difference to what was seen.
 TEST_F(ExposingTest, NamesItForBothRelationsAndBothUnits) {
   const std::string toml = read("toy.toml");
