@@ -171,7 +171,7 @@ std::optional<std::int64_t> day_of_cell(std::string_view text) {
   if (!take_char(text, "+-")) return std::nullopt;
   const auto offset = take_hours_and_minutes(text);
   if (!offset || !text.empty()) return std::nullopt;
-  return *days + floor_of(clock->minutes + (behind ? offset->minutes : -offset->minutes), 24 * 60);
+  return *days + floor_of(clock->minutes + (behind ? offset->minutes : -offset->minutes), std::int64_t{24} * 60);
 }
 
 std::string_view example_of(BlockPeriod period) {

@@ -165,7 +165,7 @@ Result<void> Ledger::run_transaction(std::span<Pending* const> batch, Purpose pu
   std::string by;
   if (before) {
     NF_TRY(const LedgerState::Member* const member, self());
-    NF_TRY_VOID(state_.check_in_force(*member, time));
+    NF_TRY_VOID(LedgerState::check_in_force(*member, time));
     by = author();
   }
   Batch changes(*this, *transaction, time, by, missing);
@@ -328,7 +328,7 @@ Result<std::unique_ptr<Ledger>> Ledger::open(const std::string& location, Signin
   NF_TRY(std::unique_ptr<Ledger> ledger, open_store(location, std::move(key), std::move(options), false));
   NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
     NF_TRY(const LedgerState::Member* const member, ledger->self());
-    return state.check_in_force(*member, std::max(ledger->options_.clock(), state.last_time()));
+    return LedgerState::check_in_force(*member, std::max(ledger->options_.clock(), state.last_time()));
   }));
   ledger->find_row_keys();
   return ledger;

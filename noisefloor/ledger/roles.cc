@@ -64,7 +64,7 @@ Result<TimeMs> parse_period(std::string_view text) {
                   shown(text)));
   if (text.size() < 2) return wrong;
   const char unit = text.back();
-  const TimeMs one = unit == 'h' ? kHour : unit == 'd' ? 24 * kHour : unit == 'w' ? 7 * 24 * kHour : 0;
+  const TimeMs one = unit == 'h' ? kHour : unit == 'd' ? 24 * kHour : unit == 'w' ? 168 * kHour : 0;
   const Result<std::uint64_t> count = parse_count("a period", text.substr(0, text.size() - 1));
   if (one == 0 || !count.has_value() || count.value() == 0) return wrong;
   if (count.value() > static_cast<std::uint64_t>(kLongestPeriod / one)) return wrong;

@@ -185,7 +185,7 @@ class LedgerState {
   [[nodiscard]] const Member* find_member(const PublicKey& key) const;
   // Checks that a member may write at this time: kInvalidArgument, with the reason and the remedy, for auditors, and
   // after a revocation or the end of the role.
-  [[nodiscard]] Result<void> check_in_force(const Member& member, TimeMs time) const;
+  [[nodiscard]] static Result<void> check_in_force(const Member& member, TimeMs time);
   // Whether a member may reserve from this budget: it, or one that it is part of, was given to the member.
   [[nodiscard]] bool is_given(const Member& member, const Budget& budget) const;
   // Finds the member whose signature under a release or a checkpoint stands for these reservations: whoever made all of
@@ -234,7 +234,7 @@ class LedgerState {
   [[nodiscard]] Result<void> add(const Entry& entry, const RevokeEntry& e);
   // Checks that whoever wrote the entry had the right to.
   [[nodiscard]] Result<void> check_author(const Entry& entry) const;
-  [[nodiscard]] Result<void> check_analyst(const Entry& entry, std::uint32_t author) const;
+  [[nodiscard]] Result<void> check_analyst(const Entry& entry, std::uint32_t place) const;
   // The place of a member who exists.
   [[nodiscard]] std::uint32_t place_of(const Member& member) const;
   struct QuotaSpend {

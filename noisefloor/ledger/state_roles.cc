@@ -87,7 +87,7 @@ std::uint32_t LedgerState::place_of(const Member& member) const {
   return static_cast<std::uint32_t>(&member - members_.data());
 }
 
-Result<void> LedgerState::check_in_force(const Member& member, TimeMs time) const {
+Result<void> LedgerState::check_in_force(const Member& member, TimeMs time) {
   if (member.revoked) {
     return invalid_argument(fmt::format("{} was revoked by entry {} ({}): ask an owner of the ledger for a new role",
                                         in_words(member), member.revoked->entry, shown(member.revoked->reason)));

@@ -26,11 +26,11 @@ class OddRecords {
   using Show = std::function<void(const Error&)>;
 
   // The rule for private rows.
-  [[nodiscard]] static OddRecords become_null() { return OddRecords(false, {}); }
+  [[nodiscard]] static OddRecords become_null() { return {false, {}}; }
   // For public rows: the first one ends the reading, with its line and the remedy.
-  [[nodiscard]] static OddRecords are_errors() { return OddRecords(true, {}); }
+  [[nodiscard]] static OddRecords are_errors() { return {true, {}}; }
   // For the custodian: they become null, and `show` gets what are_errors() would have returned.
-  [[nodiscard]] static OddRecords are_shown(Show show) { return OddRecords(false, std::move(show)); }
+  [[nodiscard]] static OddRecords are_shown(Show show) { return {false, std::move(show)}; }
 
   // For readers. A record does not fit, for this reason: success if it becomes null.
   [[nodiscard]] Result<void> meet(const Error& error) const {

@@ -47,7 +47,7 @@ Result<void> expect_rows(const PlanFile& plan, Rows rows) {
 Result<void> expect_signer(const FollowedPlan& plan, Ledger& ledger) {
   return ledger.read([&](const LedgerState& state) -> Result<void> {
     if (const LedgerState::Member* const signer = state.find_member(plan.key)) {
-      return state.check_in_force(*signer, state.last_time());
+      return LedgerState::check_in_force(*signer, state.last_time());
     }
     return verification_failed("the plan was signed with the key of another ledger: use that ledger");
   });
