@@ -1,0 +1,21 @@
+#include "noisefloor/engine/cell.h"
+
+namespace noisefloor::engine {
+
+std::string_view name_of(Type type) {
+  switch (type) {
+    case Type::kInteger:
+      return "integer";
+    case Type::kNumber:
+      return "number";
+    case Type::kText:
+      return "text";
+    case Type::kDate:
+      return "date";
+    case Type::kTruth:
+      break;
+  }
+  return "truth";
+}
+
+}  // namespace noisefloor::engine
