@@ -60,7 +60,7 @@ Result<Summary> charge(const ChargeOptions& options, const Question& question, c
 Result<Summary> dry_run(const ChargeOptions& options, const Question& question) {
   const AnswerRequest request = request_of(options);
   NF_TRY_VOID(rehearse(question, request.provenance));
-  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(options));
+  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_look_ahead(options));
   NF_TRY(const LedgerState::Budget budget, ledger->budget(request.budget));
   NF_TRY(const ReserveRequest spend, spend_of(request, question, ledger.get()));
   NF_TRY(const Outlook outlook, ledger->outlook({&spend, 1}, *budget.terms, Repeats::kMustBeAnswered));

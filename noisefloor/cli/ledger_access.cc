@@ -52,6 +52,10 @@ Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access) {
   return noisefloor::open_to_read(location_to_read(access));
 }
 
+Result<std::unique_ptr<Ledger>> open_to_look_ahead(const LedgerAccess& access) {
+  return noisefloor::open_to_look_ahead(location_to_read(access));
+}
+
 bool ledger_is_there(const LedgerAccess& access) { return is_there(location_to_read(access)); }
 
 Result<OpenedLedger> open_or_create(const LedgerAccess& access) {

@@ -34,6 +34,7 @@ inline constexpr const char* kSignerHelp =
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_write(const LedgerAccess& access,
                                                             OpenFor purpose = OpenFor::kWriting);
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_read(const LedgerAccess& access);
+[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_look_ahead(const LedgerAccess& access);
 [[nodiscard]] bool ledger_is_there(const LedgerAccess& access);
 [[nodiscard]] Result<OpenedLedger> open_or_create(const LedgerAccess& access);
 // For uses of the dataset which `file` describes.

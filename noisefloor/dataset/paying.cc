@@ -48,6 +48,20 @@ Result<void> take_terms(Ledger& ledger, DatasetDescription& dataset) {
   return success();
 }
 
+// A claim makes a batch begin and is never taken back: uses that are refused anyway, of a block that has not begun, say,
+// claim no rows.
+Result<void> expect_blocks_to_pay(Ledger& ledger, const DatasetDescription& dataset,
+                                  std::span<const ReserveRequest> uses) {
+  bool known = false;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    known = state.find_dataset(dataset.name) != nullptr;
+    return success();
+  }));
+  if (!dataset.blocks || !dataset.budget || !known) return success();
+  NF_TRY(const Outlook ahead, outlook_for(dataset.name, {uses.begin(), uses.end()}, terms_of(dataset), &ledger));
+  return expect_fits(ahead);
+}
+
 }  // namespace
 
 Result<Outlook> outlook_for(const std::string& dataset, std::vector<ReserveRequest> uses, BudgetTerms if_new,
@@ -79,6 +93,7 @@ Result<bool> expect_room(Ledger& ledger, const BudgetTerms& if_new, std::span<co
 
 Result<std::string> find_payer(Ledger& ledger, DescribedRows rows, std::span<const ReserveRequest> uses,
                                NewDatasets unknown, std::optional<DatasetConflict>* conflict) {
+  NF_TRY_VOID(expect_blocks_to_pay(ledger, rows.description, uses));
   NF_TRY(const SketchedBlocks sketch, sketch_of(ledger, rows, uses));
   const auto claim = [&] {
     return rows.description.blocks ? claim_blocks(ledger, rows.description, sketch.blocks)

@@ -64,6 +64,16 @@ Result<std::unique_ptr<Ledger>> open_to_read(const LedgerLocation& location) {
   return Ledger::open_to_read(location.place, options_of(location));
 }
 
+Result<std::unique_ptr<Ledger>> open_to_look_ahead(const LedgerLocation& location) {
+  if (!location.key_file.empty() && std::filesystem::exists(location.key_file)) {
+    Result<std::unique_ptr<Ledger>> as_member = open_to_write(location);
+    if (as_member.has_value() || as_member.error().code != ErrorCode::kIo) return as_member;
+  }
+  NF_TRY(std::unique_ptr<Ledger> ledger, open_to_read(location));
+  NF_TRY_VOID(ledger->expect_current(Ledger::Asked::kThisMachine));
+  return ledger;
+}
+
 Result<OpenedLedger> open_or_create(const LedgerLocation& location) {
   if (is_there(location)) {
     NF_TRY(std::unique_ptr<Ledger> ledger, open_to_write(location));
@@ -110,8 +120,7 @@ Result<Outlook> outlook_at(const LedgerLocation& location, const AskOutlook& out
     NF_TRY_VOID(expect_never_made(location));
     return outlook(nullptr);
   }
-  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(location));
-  NF_TRY_VOID(ledger->expect_current(Ledger::Asked::kThisMachine));
+  NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_look_ahead(location));
   return outlook(ledger.get());
 }
 

@@ -46,6 +46,9 @@ enum class OpenFor : std::uint8_t {
                                                             OpenFor purpose = OpenFor::kWriting);
 // Does not ask the guards: whoever only looks may look at a copy.
 [[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_read(const LedgerLocation& location);
+// For a look at what a use would be told, by the member whose key lies there: an analyst's rights and quota count.
+// Without a key, or where the ledger cannot be written, it looks as whoever owns the ledger would.
+[[nodiscard]] Result<std::unique_ptr<Ledger>> open_to_look_ahead(const LedgerLocation& location);
 
 // The ledger, made with a new key if there is none. Witnesses that are files are then made, too.
 struct OpenedLedger {

@@ -52,6 +52,29 @@ TEST_F(LedgerLocationTest, MakesNothingForUsesThatAreRefused) {
   EXPECT_TRUE(value_of(outlook_at(here(), outlook(0.5))).fits);
 }
 
+// Whoever looks ahead with an analyst's key is told what the analyst would be told.
+TEST_F(LedgerLocationTest, LooksAheadAsTheMemberWhoseKeyItHas) {
+  const OpenedLedger opened = value_of(open_or_create(here()));
+  expect_good(opened.ledger->create_budget(terms("trial", 1, 0, Rule::kBasic)));
+  LedgerLocation analyst = here();
+  analyst.key_file = folder_.path("ann.key");
+  const SigningKey key = SigningKey::generate();
+  expect_good(key.save(analyst.key_file));
+  NewRole role{"ann", Role::kAnalyst, key.public_key(), {"trial"}};
+  role.quota = Quota{Epsilon::of(0.25), Delta::of(0), kLongestPeriod};
+  expect_error(outlook_at(analyst, outlook(0.1)), ErrorCode::kInvalidArgument, "not the key of the ledger");
+  expect_good(opened.ledger->add_role(role));
+  EXPECT_TRUE(value_of(outlook_at(analyst, outlook(0.25))).fits);
+  const Outlook refused = value_of(outlook_at(analyst, outlook(0.5)));
+  EXPECT_FALSE(refused.fits);
+  EXPECT_NE(refused.refusal.find("the quota of the analyst 'ann'"), std::string::npos) << refused.refusal;
+  EXPECT_TRUE(value_of(outlook_at(here(), outlook(0.5))).fits) << "the owner has no quota";
+  expect_good(opened.ledger->revoke_role("ann", "left"));
+  EXPECT_FALSE(outlook_at(analyst, outlook(0.1)).has_value());
+  analyst.key_file = folder_.path("missing.key");
+  EXPECT_TRUE(value_of(outlook_at(analyst, outlook(0.5))).fits) << "without a key, as whoever owns the ledger";
+}
+
 TEST_F(LedgerLocationTest, AWitnessIsMadeWithTheLedgerAndFollowsIt) {
   const std::string witness = folder_.path("elsewhere.witness");
   const OpenedLedger made = value_of(open_or_create(here({witness})));

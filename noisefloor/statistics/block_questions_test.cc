@@ -233,6 +233,13 @@ TEST_F(BlockQuestionsTest, BatchesAreFilesOfTheirOwn) {
   expect_error(ask(batch("three"), 0.5, "third"), ErrorCode::kBudgetExhausted, "known under the block 'one'");
   std::ofstream(folder_.path("part-four.csv")) << "visited,id,minutes\n";
   EXPECT_FALSE(ask(batch("one,four"), 0.1, "other columns").has_value());
+  // A use that cannot be paid for claims nothing: its rows are still new, under another name, too.
+  rows_.clear();
+  add_month(5, 150);
+  write("part-five.csv");
+  write("part-six.csv");
+  expect_error(ask(batch("one,five"), 0.5, "fifth"), ErrorCode::kBudgetExhausted, "'one'");
+  EXPECT_TRUE(ask(batch("six"), 0.5, "sixth").has_value());
   expect_clean(folder_.path("a.ledger"));
 }
 
