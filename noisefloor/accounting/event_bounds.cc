@@ -31,7 +31,7 @@ Result<Interval> bounds_of(const DpEvent& event, Adjacency adjacency, double mos
   } else if (const Result<Interval> below = bounds(trees.below); below.has_value()) {
     found.lower = below.value().lower;
   }
-  if (has_laws && !(found.upper - found.lower <= 1e-4 * found.upper)) {
+  if (has_laws && !(found.upper < most && found.upper - found.lower <= 1e-4 * found.upper)) {
     // Plainer events may be known better, or at all.
     const Result<DpEvent> plain = internal::dominating_event(event, adjacency);
     if (plain.has_value()) {
