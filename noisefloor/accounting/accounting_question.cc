@@ -64,16 +64,21 @@ std::vector<std::string> remarks_about(const PlannedRun& run) {
           "hyper-parameters on the same data, nor statistics computed on the side."};
 }
 
+template <class T>
+SolutionLimit limit_of(const Calibrated<T>& best) {
+  return {static_cast<double>(best.limit.value()), best.is_best()};
+}
+
 Result<SolvedTraining> noise_for(const Target& target, const StatedTraining& stated) {
   NF_TRY(const PlannedRun run, stated.run(target.adjacency));
   NF_TRY(const auto best, calibrate_noise(target, [&](NoiseMultiplier noise) { return run.event(noise); }));
-  return SolvedTraining{run, best.value, best.epsilon};
+  return SolvedTraining{run, best.value, best.epsilon, limit_of(best)};
 }
 
 Result<SolvedTraining> steps_for(const Target& target, const StatedTraining& stated, NoiseMultiplier noise) {
   NF_TRY(const BatchLaw law, stated.law(target.adjacency));
   NF_TRY(const auto best, calibrate_steps(target, [&](Steps steps) { return law.run(noise, steps); }));
-  return SolvedTraining{{law, best.value}, noise, best.epsilon};
+  return SolvedTraining{{law, best.value}, noise, best.epsilon, limit_of(best)};
 }
 
 Result<SolvedTraining> rate_for(const Target& target, const StatedTraining& stated, NoiseMultiplier noise) {
@@ -82,7 +87,21 @@ Result<SolvedTraining> rate_for(const Target& target, const StatedTraining& stat
   NF_TRY(const auto best, calibrate_rate(target, [&](SamplingRate rate) {
            return BatchLaw::poisson(rate, target.adjacency).run(noise, *stated.steps);
          }));
-  return SolvedTraining{{BatchLaw::poisson(best.value, target.adjacency), *stated.steps}, noise, best.epsilon};
+  return SolvedTraining{
+      {BatchLaw::poisson(best.value, target.adjacency), *stated.steps}, noise, best.epsilon, limit_of(best)};
+}
+
+Result<SolvedTraining> batch_for(const Target& target, const StatedTraining& stated, NoiseMultiplier noise) {
+  if (!stated.steps) return invalid_argument("looking for a batch size needs the number of steps");
+  if (!stated.rows) return invalid_argument("looking for a batch size needs the number of rows");
+  // Whether such batches have an event at all.
+  NF_TRY_VOID(BatchLaw::create(stated.draw, *stated.rows, Rows::of(1), target.adjacency));
+  const auto law_of = [&](Rows batch) {
+    return BatchLaw::create(stated.draw, *stated.rows, batch, target.adjacency).value();
+  };
+  NF_TRY(const auto best,
+         calibrate_batch(target, *stated.rows, [&](Rows batch) { return law_of(batch).run(noise, *stated.steps); }));
+  return SolvedTraining{{law_of(best.value), *stated.steps}, noise, best.epsilon, limit_of(best)};
 }
 
 }  // namespace
@@ -166,18 +185,19 @@ Result<SolvedTraining> solve_training(const Target& target, const StatedTraining
                                       std::optional<NoiseMultiplier> noise, SolveFor unknown) {
   if (unknown == SolveFor::kNoise) return noise_for(target, stated);
   NF_TRY(const NoiseMultiplier given, known(noise));
-  return unknown == SolveFor::kSteps ? steps_for(target, stated, given) : rate_for(target, stated, given);
+  if (unknown == SolveFor::kSteps) return steps_for(target, stated, given);
+  return unknown == SolveFor::kRate ? rate_for(target, stated, given) : batch_for(target, stated, given);
 }
 
 Result<SolvedQueries> solve_noise(const Target& target, QueryNoise kind, Steps count) {
   NF_TRY(const auto best,
          calibrate_noise(target, [&](NoiseMultiplier noise) { return repeated_noise(kind, noise, count); }));
-  return SolvedQueries{best.value, count, best.epsilon};
+  return SolvedQueries{best.value, count, best.epsilon, limit_of(best)};
 }
 
 Result<SolvedQueries> solve_count(const Target& target, QueryNoise kind, NoiseMultiplier noise) {
   NF_TRY(const auto best, calibrate_steps(target, [&](Steps count) { return repeated_noise(kind, noise, count); }));
-  return SolvedQueries{noise, best.value, best.epsilon};
+  return SolvedQueries{noise, best.value, best.epsilon, limit_of(best)};
 }
 
 std::vector<EpsilonPoint> epsilon_curve(const DpEvent& event, Adjacency adjacency) {

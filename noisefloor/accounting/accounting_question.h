@@ -82,16 +82,23 @@ struct AccountQuestion {
 
 // --- What fits a target ----------------------------------------------------------------------------------------------
 
-enum class SolveFor : std::uint8_t { kNoise, kSteps, kRate };
+enum class SolveFor : std::uint8_t { kNoise, kSteps, kRate, kBatch };
+
+// How good a solution is (calibrate.h): beyond `limit` nothing reaches the target.
+struct SolutionLimit {
+  double limit;
+  bool is_best;
+};
 
 struct SolvedTraining {
   PlannedRun run;
   NoiseMultiplier noise;
   Interval epsilon;  // certified; at most the target
+  SolutionLimit limit;
 };
 
-// The least noise, the most steps or the largest rate. Needs all but the unknown; a rate is found for Poisson batches
-// only.
+// The least noise, the most steps, the largest rate or the largest batch. Needs all but the unknown; a rate is found
+// for Poisson batches only, and rates and batches for a number of steps.
 [[nodiscard]] Result<SolvedTraining> solve_training(const Target& target, const StatedTraining& stated,
                                                     std::optional<NoiseMultiplier> noise, SolveFor unknown);
 
@@ -99,6 +106,7 @@ struct SolvedQueries {
   NoiseMultiplier noise;
   Steps count;
   Interval epsilon;
+  SolutionLimit limit;
 };
 
 // The least noise for `count` queries, or the most queries with this noise.

@@ -1,7 +1,9 @@
-// Parameters that reach a target (ε, δ): the least noise, the most steps, the largest sampling rate.
+// Parameters that reach a target (ε, δ): the least noise, the most steps, the largest sampling rate or batch.
 //
-// Guarantee:     at the value returned the certified upper bound of pld.h is at most ε. It is within 1e-7 of the best
-//                value relatively where that bound is that narrow, and the best whole number for counts.
+// Guarantee:     at the value returned the certified upper bound of pld.h is at most ε. At every value beyond `limit`
+//                (less noise, more steps, a larger rate) the true ε is above the target, by the certified lower bound:
+//                the best value lies between the two. is_best() says whether that is all that there is to find. (Where
+//                nothing is proved up to the end of what is searched, `limit` is that end.)
 // Requires:      ε grows with the parameter (steps, rates) or falls with it (noise multipliers).
 // Thread safety: pure functions, if the function passed in is.
 #pragma once
@@ -22,11 +24,21 @@ struct Target {
   Delta delta;
 };
 
-// What was solved for, and the certified ε there.
+// What was solved for, the certified ε there, and the value beyond which nothing reaches the target.
 template <class T>
 struct Calibrated {
   T value;
   Interval epsilon;
+  T limit;
+
+  // By how much the best value may differ from this one, relatively.
+  [[nodiscard]] double gap() const {
+    const auto here = static_cast<double>(value.value());
+    const auto there = static_cast<double>(limit.value());
+    return (here > there ? here - there : there - here) / here;
+  }
+  // No whole number is better, and no other number by more than a millionth.
+  [[nodiscard]] bool is_best() const { return value == limit || gap() <= 1e-6; }
 };
 
 // The smallest noise multiplier. Refused if none up to 1e6 is enough.
@@ -36,6 +48,10 @@ struct Calibrated {
 // The largest number of steps (or queries). Refused if one is too many. At most 2^40.
 [[nodiscard]] Result<Calibrated<Steps>> calibrate_steps(const Target& target,
                                                         const std::function<DpEvent(Steps)>& event_with);
+
+// The largest batch of at most `rows`. Refused if one row is too many.
+[[nodiscard]] Result<Calibrated<Rows>> calibrate_batch(const Target& target, Rows rows,
+                                                       const std::function<DpEvent(Rows)>& event_with);
 
 // The largest sampling rate. Refused if 1e-9 is too much.
 [[nodiscard]] Result<Calibrated<SamplingRate>> calibrate_rate(const Target& target,

@@ -10,6 +10,7 @@
 
 #include "noisefloor/accounting/composition.h"
 #include "noisefloor/accounting/gaussian_dp.h"
+#include "noisefloor/accounting/lowering.h"
 #include "noisefloor/accounting/pld.h"
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/zcdp.h"
@@ -210,7 +211,8 @@ Result<AccountantAnswer> epsilon_by(Accountant accountant, const DpEvent& event,
   if (contains<NonPrivateEvent>(event)) {
     return AccountantAnswer{accountant, HUGE_VAL, HUGE_VAL, false, "part of this is not private"};
   }
-  const std::vector<Leaf> leaves = leaves_of(event);
+  NF_TRY(const DpEvent plain, internal::dominating_event(event, adjacency));
+  const std::vector<Leaf> leaves = leaves_of(plain);
   if (leaves.empty()) return AccountantAnswer{accountant, 0, 0.0, false, "nothing touches private data"};
   switch (accountant) {
     case Accountant::kBasic:

@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "noisefloor/accounting/sampled_leaves.h"
 #include "noisefloor/base/rounding.h"
 #include "noisefloor/event/tree_nodes.h"
 
@@ -233,6 +234,14 @@ class Reader {
     for (const DpEvent& part : e.events) NF_TRY_VOID(visit(part, count));
     return success();
   }
+  // Kinds whose laws are made elsewhere, and kinds that are lowered before they come here.
+  template <class Kind>
+  Result<void> add(const Kind& /*e*/, const DpEvent& event, double count) {
+    NF_TRY(KeyedLeaf one, internal::sampled_leaf(event, adjacency_));
+    add_law(std::move(one.key), count, [&] { return std::move(one.leaf); });
+    parts_.extra_delta += count * one.extra_delta;
+    return success();
+  }
   Result<void> add(const PoissonSampledEvent& e, const DpEvent& event, double count);
   Result<void> add(const FixedSizeSampledEvent& e, const DpEvent& event, double count);
   Result<void> add(const ShuffledEvent& e, const DpEvent& event, double count);
@@ -416,6 +425,14 @@ Result<void> Reader::add(const ShuffledEvent& e, const DpEvent& event, double co
 }
 
 }  // namespace
+
+std::optional<KeyedLeaf> leaf_of(const DpEvent& event, Adjacency adjacency) {
+  const Result<Decomposition> read = read_parts(event, adjacency);
+  if (!read.has_value() || !read.value().replaced.is_empty()) return std::nullopt;
+  auto leaf = single_leaf(read.value().parts);
+  if (!leaf) return std::nullopt;
+  return KeyedLeaf{std::move(leaf->first), std::move(leaf->second), read.value().parts.extra_delta};
+}
 
 Result<Decomposition> read_parts(const DpEvent& event, Adjacency adjacency) { return Reader(adjacency).read(event); }
 

@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -85,6 +86,14 @@ struct Decomposition {
   Parts parts;
   Parts replaced;
 };
+
+// The law of an event that is one mechanism, once, with a key that tells it from others. Nothing if there is none.
+struct KeyedLeaf {
+  std::vector<double> key;
+  Leaf leaf;
+  double extra_delta = 0;
+};
+[[nodiscard]] std::optional<KeyedLeaf> leaf_of(const DpEvent& event, Adjacency adjacency);
 
 // Requires an event without non-private parts. Refuses what no bound is known for, with the reason.
 [[nodiscard]] Result<Decomposition> read_parts(const DpEvent& event, Adjacency adjacency);

@@ -17,6 +17,7 @@
 #include "noisefloor/accounting/parts_composition.h"
 #include "noisefloor/accounting/rdp.h"
 #include "noisefloor/accounting/shuffle.h"
+#include "noisefloor/accounting/tree_bounds.h"
 #include "noisefloor/numerics/bisect.h"
 
 namespace noisefloor {
@@ -264,7 +265,9 @@ Result<void> check_noise(const Parts& parts) {
 
 }  // namespace
 
-Result<Interval> pld_epsilon(const DpEvent& event, Adjacency adjacency, Delta delta) {
+namespace internal {
+
+Result<Interval> tree_epsilon(const DpEvent& event, Adjacency adjacency, Delta delta) {
   if (contains<NonPrivateEvent>(event)) return Interval{kInfinity, kInfinity};
   NF_TRY(const Decomposition tree, read_parts(event, adjacency));
   if (tree.parts.is_empty() && tree.replaced.is_empty()) return Interval{0, 0};
@@ -298,7 +301,7 @@ Result<Interval> pld_epsilon(const DpEvent& event, Adjacency adjacency, Delta de
   return Interval{std::min(found.lower, found.upper), found.upper};
 }
 
-Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLoss epsilon) {
+Result<Interval> tree_delta(const DpEvent& event, Adjacency adjacency, PrivacyLoss epsilon) {
   if (contains<NonPrivateEvent>(event)) return Interval{1, 1};
   NF_TRY(const Decomposition tree, read_parts(event, adjacency));
   if (tree.parts.is_empty() && tree.replaced.is_empty()) return Interval{0, 0};
@@ -346,4 +349,5 @@ Result<Interval> pld_delta(const DpEvent& event, Adjacency adjacency, PrivacyLos
   return Interval{std::clamp(found.lower, 0.0, found.upper), found.upper};
 }
 
+}  // namespace internal
 }  // namespace noisefloor

@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <optional>
 
+#include "noisefloor/accounting/lowering.h"
 #include "noisefloor/accounting/renyi_arithmetic.h"
 #include "noisefloor/accounting/renyi_tree.h"
 
 namespace noisefloor {
 namespace {
 
+using internal::dominating_event;
 using internal::kInfinity;
 using internal::pure_epsilon;
 using internal::tree_bound;
@@ -120,8 +122,9 @@ Result<RenyiBound> renyi_bound(const DpEvent& event, Adjacency adjacency, double
   return bounds.front();
 }
 
-Result<std::vector<RenyiBound>> renyi_bounds(const DpEvent& event, Adjacency adjacency,
+Result<std::vector<RenyiBound>> renyi_bounds(const DpEvent& stated, Adjacency adjacency,
                                              std::span<const double> orders) {
+  NF_TRY(const DpEvent event, dominating_event(stated, adjacency));
   WholeOrders known;
   std::vector<RenyiBound> bounds;
   for (const double order : orders) {
@@ -174,7 +177,8 @@ Result<Start> start(const DpEvent& event, Adjacency adjacency, Delta delta) {
 
 }  // namespace
 
-Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, Delta delta) {
+Result<RenyiEpsilon> renyi_epsilon(const DpEvent& stated, Adjacency adjacency, Delta delta) {
+  NF_TRY(const DpEvent event, dominating_event(stated, adjacency));
   NF_TRY(const Start begin, start(event, adjacency, delta));
   if (begin.answer.has_value()) return *begin.answer;
   WholeOrders known;
@@ -187,8 +191,9 @@ Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, De
   return RenyiEpsilon{best.value, best.order};
 }
 
-Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, Delta delta,
+Result<RenyiEpsilon> renyi_epsilon(const DpEvent& stated, Adjacency adjacency, Delta delta,
                                    std::span<const double> orders) {
+  NF_TRY(const DpEvent event, dominating_event(stated, adjacency));
   if (orders.empty()) return invalid_argument("Rényi accounting needs at least one order; got none");
   for (const double order : orders) NF_TRY_VOID(check_order(order));
   NF_TRY(const Start begin, start(event, adjacency, delta));
@@ -202,7 +207,8 @@ Result<RenyiEpsilon> renyi_epsilon(const DpEvent& event, Adjacency adjacency, De
   return best;
 }
 
-Result<double> renyi_delta(const DpEvent& event, Adjacency adjacency, double epsilon) {
+Result<double> renyi_delta(const DpEvent& stated, Adjacency adjacency, double epsilon) {
+  NF_TRY(const DpEvent event, dominating_event(stated, adjacency));
   if (!(epsilon >= 0 && epsilon < kInfinity)) {
     return invalid_argument(fmt::format("epsilon must be a finite number, 0 or above; got {}", epsilon));
   }

@@ -212,6 +212,13 @@ Result<RenyiBound> tree_bound(const DpEvent& event, Adjacency adjacency, double 
           const double count = to_double_up(kind.count.value());
           return RenyiBound{one.divergence == 0 ? 0 : times_up(count, one.divergence),
                             repeated_delta(one.delta, count)};
+        } else if constexpr (std::is_same_v<Kind, TreeRestartsEvent> ||
+                             std::is_same_v<Kind, MatrixFactorizationEvent> ||
+                             std::is_same_v<Kind, SampledFactorizationEvent> ||
+                             std::is_same_v<Kind, GaussianMixtureEvent> || std::is_same_v<Kind, BallsInBinsEvent> ||
+                             std::is_same_v<Kind, TruncatedPoissonSampledEvent> ||
+                             std::is_same_v<Kind, SampledWithReplacementEvent> || std::is_same_v<Kind, GroupEvent>) {
+          return internal_error("an event was to be lowered before its Rényi divergence is asked for");  // lowering.h
         } else {
           static_assert(std::is_same_v<Kind, ComposedEvent>, "an event kind without a Rényi bound");
           RenyiBound sum{0, 0};

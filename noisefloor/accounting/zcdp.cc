@@ -5,6 +5,7 @@
 #include <cmath>
 #include <variant>
 
+#include "noisefloor/accounting/lowering.h"
 #include "noisefloor/base/rounding.h"
 #include "noisefloor/event/tree_nodes.h"
 
@@ -90,7 +91,8 @@ Result<Sum> cost(const DpEvent& event, Adjacency adjacency) {
 }  // namespace
 
 Result<ZcdpCost> zcdp_cost(const DpEvent& event, Adjacency adjacency) {
-  NF_TRY(const Sum sum, cost(event, adjacency));
+  NF_TRY(const DpEvent plain, internal::dominating_event(event, adjacency));
+  NF_TRY(const Sum sum, cost(plain, adjacency));
   NF_TRY(const Rho rho, Rho::make(sum.rho));
   NF_TRY(const Delta delta, Delta::make(sum.delta));
   return ZcdpCost{rho, delta};

@@ -152,11 +152,12 @@ Result<SolveFor> unknown_of(const std::string& text, const char* known) {
   if (text == "noise-multiplier") return SolveFor::kNoise;
   if (text == "steps") return SolveFor::kSteps;
   if (text == "sample-rate") return SolveFor::kRate;
+  if (text == "batch-size") return SolveFor::kBatch;
   return invalid_argument(fmt::format("--solve must be {}; got {}", known, shown(text)));
 }
 
 Result<Summary> solve(const TrainingOptions& o, PrivacyUnit unit, const Target& target, const std::string& wanted) {
-  NF_TRY(const SolveFor unknown, unknown_of(wanted, "noise-multiplier, steps or sample-rate"));
+  NF_TRY(const SolveFor unknown, unknown_of(wanted, "noise-multiplier, steps, sample-rate or batch-size"));
   NF_TRY(const StatedTraining stated, o.numbers.read());
   std::optional<NoiseMultiplier> noise;
   if (unknown != SolveFor::kNoise) {
@@ -168,7 +169,9 @@ Result<Summary> solve(const TrainingOptions& o, PrivacyUnit unit, const Target& 
 template <QueryNoise kind>
 Result<Summary> solve(const RepeatedNoise<kind>& o, PrivacyUnit unit, const Target& target, const std::string& wanted) {
   NF_TRY(const SolveFor unknown, unknown_of(wanted == "count" ? "steps" : wanted, "noise-multiplier or count"));
-  if (unknown == SolveFor::kRate) return invalid_argument("--solve must be noise-multiplier or count; got sample-rate");
+  if (unknown == SolveFor::kRate || unknown == SolveFor::kBatch) {
+    return invalid_argument(fmt::format("--solve must be noise-multiplier or count; got {}", wanted));
+  }
   if (unknown == SolveFor::kSteps) {
     NF_TRY(const NoiseMultiplier noise, noise_of(o.noise_multiplier));
     return solution_summary(target, kind, std::nullopt, noise, unit);
@@ -233,7 +236,8 @@ void declare(CLI::App& command, TargetOptions& o) {
   const OptionGroup target(command, "Target");
   target.required("--epsilon", o.epsilon, "The budget", "E");
   target.required("--delta", o.delta, "Failure probability", "D");
-  target.with_default("--solve", o.solve, "What to find: noise-multiplier, steps (or count), sample-rate", "WHAT");
+  target.with_default("--solve", o.solve, "What to find: noise-multiplier, steps (or count), sample-rate, batch-size",
+                      "WHAT");
 }
 
 template <class What>

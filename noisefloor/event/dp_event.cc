@@ -51,6 +51,14 @@ std::string_view kind_name(const DpEvent& event) {
                         [](const ComposedEvent&) { return "composed"; },
                         [](const RepeatAndSelectEvent&) { return "repeat_and_select"; },
                         [](const PoissonRepeatAndSelectEvent&) { return "repeat_and_select_poisson"; },
+                        [](const TreeRestartsEvent&) { return "tree_restarts"; },
+                        [](const MatrixFactorizationEvent&) { return "matrix_factorization"; },
+                        [](const SampledFactorizationEvent&) { return "sampled_matrix_factorization"; },
+                        [](const GaussianMixtureEvent&) { return "gaussian_mixture"; },
+                        [](const BallsInBinsEvent&) { return "balls_in_bins"; },
+                        [](const TruncatedPoissonSampledEvent&) { return "truncated_poisson_sampled"; },
+                        [](const SampledWithReplacementEvent&) { return "sampled_with_replacement"; },
+                        [](const GroupEvent&) { return "group"; },
                     },
                     event.kind());
 }

@@ -127,21 +127,79 @@ struct TreeAggregationEvent {
   friend bool operator==(const TreeAggregationEvent&, const TreeAggregationEvent&) = default;
 };
 
+// One tree aggregation after another, tree i over steps[i] values. One unit contributes to at most one step of each tree
+// and to at most `participations` steps in all; Δ₂ is that of TreeAggregationEvent.
+struct TreeRestartsEvent {
+  NoiseMultiplier noise_multiplier;
+  std::vector<Steps> steps;
+  Steps participations;
+  friend bool operator==(const TreeRestartsEvent&, const TreeRestartsEvent&) = default;
+};
+
+// Matrix factorisation over a stream of `steps` values x: C x + N(0, σ²), and all that is made of it, where C is lower
+// triangular and Toeplitz with the first column `coefficients` (then zeros): x + C^-1 N(0, σ²) is DP-FTRL with
+// correlated noise. σ = noise_multiplier · Δ₂, and Δ₂ bounds what a unit contributes to one step. A unit contributes to
+// at most `participations` steps, any two of them at least `min_separation` apart.
+struct MatrixFactorizationEvent {
+  NoiseMultiplier noise_multiplier;
+  std::vector<double> coefficients;
+  Steps steps;
+  Steps min_separation;
+  Steps participations;
+  friend bool operator==(const MatrixFactorizationEvent&, const MatrixFactorizationEvent&) = default;
+};
+
+// The same with sampled batches, for at most `groups` coefficients: units are divided into `groups` groups in a way
+// that is fixed and does not depend on data; at step i each unit of the group i mod groups takes part with the
+// probability sampling_rate, independently, and no other unit does.
+struct SampledFactorizationEvent {
+  NoiseMultiplier noise_multiplier;
+  std::vector<double> coefficients;
+  Steps steps;
+  Steps groups;
+  SamplingRate sampling_rate;
+  friend bool operator==(const SampledFactorizationEvent&, const SampledFactorizationEvent&) = default;
+};
+
+// One Gaussian answer to which a unit contributes a vector of norm at most sensitivities[i] · Δ₂ with the probability
+// probabilities[i], in secret; σ = noise_multiplier · Δ₂. The probabilities add up to 1 within 1e-9, and are divided by
+// their sum.
+struct GaussianMixtureEvent {
+  NoiseMultiplier noise_multiplier;
+  std::vector<double> sensitivities;
+  std::vector<double> probabilities;
+  friend bool operator==(const GaussianMixtureEvent&, const GaussianMixtureEvent&) = default;
+};
+
+// Each unit is thrown into one of `bins` batches, uniformly and independently, and stays in it. Each of `epochs` epochs
+// releases the noisy sum of every batch. σ = noise_multiplier · Δ₂, and Δ₂ bounds what a unit contributes to one sum.
+struct BallsInBinsEvent {
+  NoiseMultiplier noise_multiplier;
+  Steps bins;
+  Steps epochs;
+  friend bool operator==(const BallsInBinsEvent&, const BallsInBinsEvent&) = default;
+};
+
 // --- Combinations ----------------------------------------------------------------------------------------------------
 
-struct PoissonSampledEvent;          // each record takes part with the same probability, independently
-struct FixedSizeSampledEvent;        // a uniform subset of fixed size, without replacement
-struct ShuffledEvent;                // reports of local randomizers, stripped of their origin
-struct RepeatAndSelectEvent;         // the best of a random number of runs, truncated negative binomial
-struct PoissonRepeatAndSelectEvent;  // the best of a Poisson number of runs
-struct SelfComposedEvent;            // one event, many times
-struct ComposedEvent;                // several events
+struct PoissonSampledEvent;           // each record takes part with the same probability, independently
+struct FixedSizeSampledEvent;         // a uniform subset of fixed size, without replacement
+struct TruncatedPoissonSampledEvent;  // Poisson batches that are cut down to a largest size
+struct SampledWithReplacementEvent;   // uniform draws, of which several may be of one record
+struct ShuffledEvent;                 // reports of local randomizers, stripped of their origin
+struct RepeatAndSelectEvent;          // the best of a random number of runs, truncated negative binomial
+struct PoissonRepeatAndSelectEvent;   // the best of a Poisson number of runs
+struct GroupEvent;                    // an event that was stated for smaller units
+struct SelfComposedEvent;             // one event, many times
+struct ComposedEvent;                 // several events
 
 using DpEventVariant =
     std::variant<GaussianEvent, LaplaceEvent, DiscreteGaussianEvent, DiscreteLaplaceEvent, SkellamEvent,
                  RandomizedResponseEvent, ExponentialEvent, PermuteAndFlipEvent, EpsilonDeltaEvent, ZcdpEvent,
                  ZeroCostEvent, NonPrivateEvent, TreeAggregationEvent, PoissonSampledEvent, FixedSizeSampledEvent,
-                 ShuffledEvent, SelfComposedEvent, ComposedEvent, RepeatAndSelectEvent, PoissonRepeatAndSelectEvent>;
+                 ShuffledEvent, SelfComposedEvent, ComposedEvent, RepeatAndSelectEvent, PoissonRepeatAndSelectEvent,
+                 TreeRestartsEvent, MatrixFactorizationEvent, SampledFactorizationEvent, GaussianMixtureEvent,
+                 BallsInBinsEvent, TruncatedPoissonSampledEvent, SampledWithReplacementEvent, GroupEvent>;
 
 template <class Kind, class Variant>
 inline constexpr bool is_alternative_of = false;
@@ -179,6 +237,33 @@ struct FixedSizeSampledEvent {
   Rows population;
   DpEvent event;
   friend bool operator==(const FixedSizeSampledEvent&, const FixedSizeSampledEvent&) = default;
+};
+
+// A Poisson sample; where it holds more than `max_batch` records, a uniform subset of that size. No data set has more
+// than `population` records. Noise multipliers inside are relative to how far one record's presence moves the answer.
+// 1 ≤ max_batch ≤ population.
+struct TruncatedPoissonSampledEvent {
+  SamplingRate sampling_rate;
+  Rows max_batch;
+  Rows population;
+  DpEvent event;
+  friend bool operator==(const TruncatedPoissonSampledEvent&, const TruncatedPoissonSampledEvent&) = default;
+};
+
+// `sample_size` independent uniform draws from `population` records, then `event` on what was drawn. Noise multipliers
+// inside are relative to how far exchanging one record moves the answer.
+struct SampledWithReplacementEvent {
+  Rows sample_size;
+  Rows population;
+  DpEvent event;
+  friend bool operator==(const SampledWithReplacementEvent&, const SampledWithReplacementEvent&) = default;
+};
+
+// `event` is stated for smaller units, of which one unit of the statement has at most `size`: rows of one person.
+struct GroupEvent {
+  Rows size;
+  DpEvent event;
+  friend bool operator==(const GroupEvent&, const GroupEvent&) = default;
 };
 
 // `reports` users each run the local randomizer `event` once; the reports are released in random order.

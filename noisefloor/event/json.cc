@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/event/event_fields.h"
 
 namespace noisefloor {
 namespace {
@@ -74,6 +75,42 @@ void for_each_field(Event& e, Visitor&& visit) {
   } else if constexpr (std::is_same_v<Kind, PoissonRepeatAndSelectEvent>) {
     visit("mean", e.mean);
     visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, TreeRestartsEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("steps", e.steps);
+    visit("participations", e.participations);
+  } else if constexpr (std::is_same_v<Kind, MatrixFactorizationEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("coefficients", e.coefficients);
+    visit("steps", e.steps);
+    visit("min_separation", e.min_separation);
+    visit("participations", e.participations);
+  } else if constexpr (std::is_same_v<Kind, SampledFactorizationEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("coefficients", e.coefficients);
+    visit("steps", e.steps);
+    visit("groups", e.groups);
+    visit("sampling_rate", e.sampling_rate);
+  } else if constexpr (std::is_same_v<Kind, GaussianMixtureEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("sensitivities", e.sensitivities);
+    visit("probabilities", e.probabilities);
+  } else if constexpr (std::is_same_v<Kind, BallsInBinsEvent>) {
+    visit("noise_multiplier", e.noise_multiplier);
+    visit("bins", e.bins);
+    visit("epochs", e.epochs);
+  } else if constexpr (std::is_same_v<Kind, TruncatedPoissonSampledEvent>) {
+    visit("sampling_rate", e.sampling_rate);
+    visit("max_batch", e.max_batch);
+    visit("population", e.population);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, SampledWithReplacementEvent>) {
+    visit("sample_size", e.sample_size);
+    visit("population", e.population);
+    visit("event", e.event);
+  } else if constexpr (std::is_same_v<Kind, GroupEvent>) {
+    visit("size", e.size);
+    visit("event", e.event);
   } else {
     static_assert(std::is_same_v<Kind, ZeroCostEvent>);
   }
@@ -85,6 +122,8 @@ std::vector<DpEvent> blank_events() {
   constexpr auto l1 = L1Sensitivity::of(1);
   constexpr auto l2 = L2Sensitivity::of(1);
   constexpr auto dimension = Dimension::of(1);
+  constexpr auto z = NoiseMultiplier::of(1);
+  constexpr auto one = Steps::of(1);
   return {GaussianEvent{NoiseMultiplier::of(1)},
           LaplaceEvent{NoiseMultiplier::of(1)},
           DiscreteGaussianEvent{NoiseScale::of(1), Contributors::of(1), l1, l2, dimension},
@@ -104,7 +143,15 @@ std::vector<DpEvent> blank_events() {
           SelfComposedEvent{Steps::of(1), zero},
           ComposedEvent{{}},
           RepeatAndSelectEvent{RunShape::of(1), RunGamma::of(0.5), zero},
-          PoissonRepeatAndSelectEvent{MeanRuns::of(1), zero}};
+          PoissonRepeatAndSelectEvent{MeanRuns::of(1), zero},
+          TreeRestartsEvent{z, {one}, one},
+          MatrixFactorizationEvent{z, {1}, one, one, one},
+          SampledFactorizationEvent{z, {1}, one, one, SamplingRate::of(1)},
+          GaussianMixtureEvent{z, {1}, {1}},
+          BallsInBinsEvent{z, one, one},
+          TruncatedPoissonSampledEvent{SamplingRate::of(1), Rows::of(1), Rows::of(1), zero},
+          SampledWithReplacementEvent{Rows::of(1), Rows::of(1), zero},
+          GroupEvent{Rows::of(1), zero}};
 }
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
@@ -121,6 +168,13 @@ Json write_field(const std::vector<DpEvent>& events) {
 template <class Spec>
 Json write_field(const Quantity<Spec>& quantity) {
   return quantity.value();
+}
+Json write_field(const std::vector<double>& numbers) { return numbers; }
+template <class Spec>
+Json write_field(const std::vector<Quantity<Spec>>& quantities) {
+  Json list = Json::array();
+  for (const Quantity<Spec>& quantity : quantities) list.push_back(quantity.value());
+  return list;
 }
 
 Json write_event(const DpEvent& event) {
@@ -242,12 +296,33 @@ Result<void> read_field(const Json& json, const char* name, Place place, std::ve
   return success();
 }
 
-// Rules that span fields.
-template <class Kind>
-Result<void> check_fields(const Kind& kind) {
-  if constexpr (std::is_same_v<Kind, FixedSizeSampledEvent>) {
-    if (kind.sample_size > kind.population) return bad_event("sample_size is larger than population");
+Result<void> expect_list(const Json& json, const char* name) {
+  if (!json.is_array()) return bad_event(fmt::format("{} must be a list", name));
+  if (json.size() > kMaxListLength) return bad_event(fmt::format("{} is longer than {}", name, kMaxListLength));
+  return success();
+}
+
+Result<void> read_field(const Json& json, const char* name, Place place, std::vector<double>& out) {
+  NF_TRY_VOID(expect_list(json, name));
+  out.clear();
+  for (const Json& element : json) {
+    double number = 0;
+    NF_TRY_VOID(read_field(element, name, place, number));
+    out.push_back(number);
   }
+  return success();
+}
+
+template <class Spec>
+Result<void> read_field(const Json& json, const char* name, Place place, std::vector<Quantity<Spec>>& out) {
+  NF_TRY_VOID(expect_list(json, name));
+  std::vector<Quantity<Spec>> list;
+  for (const Json& element : json) {
+    Quantity<Spec> one = out.front();
+    NF_TRY_VOID(read_field(element, name, place, one));
+    list.push_back(one);
+  }
+  out = std::move(list);
   return success();
 }
 
@@ -266,8 +341,10 @@ Result<DpEvent> read_kind(Kind kind, const Json& json, Place place) {
   });
   if (!status.has_value()) return std::move(status).error();
   if (json.size() != fields) return bad_event(fmt::format("{} has an unknown field", kind_text));
-  NF_TRY_VOID(check_fields(kind));
-  return DpEvent(std::move(kind));
+  DpEvent event(std::move(kind));
+  const Result<void> fields_agree = check_fields(event);
+  if (!fields_agree.has_value()) return bad_event(fields_agree.error().message);
+  return event;
 }
 
 Result<DpEvent> read_event(const Json& json, Place place) {

@@ -76,6 +76,31 @@ TEST(EventJson, KeepsGoldenLines) {
       R"("event":{"kind":"gaussian","noise_multiplier":1.0}}}]}})");
 }
 
+TEST(EventJson, KeepsGoldenLinesOfStreamsAndSamples) {
+  constexpr auto z = NoiseMultiplier::of(2);
+  EXPECT_EQ(to_json(DpEvent(TreeRestartsEvent{z, {Steps::of(100), Steps::of(50)}, Steps::of(2)})),
+            R"({"kind":"tree_restarts","noise_multiplier":2.0,"steps":[100,50],"participations":2})");
+  EXPECT_EQ(to_json(DpEvent(MatrixFactorizationEvent{z, {1, 0.5, -0.25}, Steps::of(9), Steps::of(3), Steps::of(2)})),
+            R"({"kind":"matrix_factorization","noise_multiplier":2.0,"coefficients":[1.0,0.5,-0.25],"steps":9,)"
+            R"("min_separation":3,"participations":2})");
+  EXPECT_EQ(to_json(DpEvent(SampledFactorizationEvent{z, {1, 0.5}, Steps::of(9), Steps::of(3), SamplingRate::of(0.1)})),
+            R"({"kind":"sampled_matrix_factorization","noise_multiplier":2.0,"coefficients":[1.0,0.5],"steps":9,)"
+            R"("groups":3,"sampling_rate":0.1})");
+  EXPECT_EQ(
+      to_json(DpEvent(GaussianMixtureEvent{z, {0, 1.5}, {0.75, 0.25}})),
+      R"({"kind":"gaussian_mixture","noise_multiplier":2.0,"sensitivities":[0.0,1.5],"probabilities":[0.75,0.25]})");
+  EXPECT_EQ(to_json(DpEvent(BallsInBinsEvent{z, Steps::of(10), Steps::of(3)})),
+            R"({"kind":"balls_in_bins","noise_multiplier":2.0,"bins":10,"epochs":3})");
+  EXPECT_EQ(to_json(DpEvent(
+                TruncatedPoissonSampledEvent{SamplingRate::of(0.25), Rows::of(20), Rows::of(40), ZeroCostEvent{}})),
+            R"({"kind":"truncated_poisson_sampled","sampling_rate":0.25,"max_batch":20,"population":40,)"
+            R"("event":{"kind":"zero_cost"}})");
+  EXPECT_EQ(to_json(DpEvent(SampledWithReplacementEvent{Rows::of(20), Rows::of(10), ZeroCostEvent{}})),
+            R"({"kind":"sampled_with_replacement","sample_size":20,"population":10,"event":{"kind":"zero_cost"}})");
+  EXPECT_EQ(to_json(DpEvent(GroupEvent{Rows::of(3), ZeroCostEvent{}})),
+            R"({"kind":"group","size":3,"event":{"kind":"zero_cost"}})");
+}
+
 TEST(EventJson, RefusesUnknownThings) {
   EXPECT_EQ(error_of(R"({"kind":"telepathy"})"), "not a valid event: unknown kind 'telepathy'");
   EXPECT_EQ(error_of("{\"kind\":\"\\u001b[2J\"}"), "not a valid event: unknown kind '\\u{1b}[2J'");

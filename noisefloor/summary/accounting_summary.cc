@@ -125,10 +125,22 @@ struct Solution {
   std::string text;
   Interval epsilon;
   AccountQuestion question;
+  SolutionLimit limit;
 };
 
-std::string shown_noise(NoiseMultiplier noise) {
-  return fmt::format("{:.9g} (the least that keeps the budget)", noise.value());
+// What may be said of a solution: that it is the best, or between what limits the best one is.
+std::string shown_solution(double value, const SolutionLimit& limit, std::string_view best) {
+  if (limit.is_best) return fmt::format("{:.9g} ({})", value, best);
+  return fmt::format("{:.9g} (keeps the budget; {:.4g} is known not to, and the best is between the two)", value,
+                     limit.limit);
+}
+std::string shown_noise(NoiseMultiplier noise, const SolutionLimit& limit) {
+  return shown_solution(noise.value(), limit, "the least that keeps the budget");
+}
+std::string shown_count(std::uint64_t count, const SolutionLimit& limit, std::string_view best) {
+  if (limit.is_best) return fmt::format("{} ({})", count, best);
+  return fmt::format("{} (keeps the budget; more than {:.0f} are known not to, and the best is between the two)", count,
+                     limit.limit);
 }
 
 Summary summary_of(const Solution& found, const Target& target, double seconds) {
@@ -138,6 +150,7 @@ Summary summary_of(const Solution& found, const Target& target, double seconds) 
   summary.set("delta", target.delta.value());
   summary.set("target_epsilon", target.epsilon.value());
   summary.set("accountant", "pld");
+  if (!found.limit.is_best) summary.set("limit", found.limit.limit);
   summary.line(found.name, found.text);
   summary.line("epsilon", shown_interval(found.epsilon.lower, found.epsilon.upper));
   summary.line("delta", shown(target.delta.value()));
@@ -190,16 +203,25 @@ Result<Summary> solution_summary(const Target& target, const StatedTraining& sta
   NF_TRY(const SolvedTraining solved, solve_training(target, stated, noise, unknown));
   const std::uint64_t steps = solved.run.steps.value();
   const double rate = solved.run.law.rate().value();
-  Solution found{"noise_multiplier", solved.noise.value(), shown_noise(solved.noise), solved.epsilon,
-                 question_about(solved.run, solved.noise, unit)};
+  Solution found{"noise_multiplier",
+                 solved.noise.value(),
+                 shown_noise(solved.noise, solved.limit),
+                 solved.epsilon,
+                 question_about(solved.run, solved.noise, unit),
+                 solved.limit};
   if (unknown == SolveFor::kSteps) {
     found.name = "steps";
     found.value = steps;
-    found.text = fmt::format("{} (the most within the budget)", steps);
+    found.text = shown_count(steps, solved.limit, "the most within the budget");
   } else if (unknown == SolveFor::kRate) {
     found.name = "sample_rate";
     found.value = rate;
-    found.text = fmt::format("{:.9g} (the largest within the budget)", rate);
+    found.text = shown_solution(rate, solved.limit, "the largest within the budget");
+  } else if (unknown == SolveFor::kBatch) {
+    const auto batch = static_cast<std::uint64_t>(std::llround(rate * static_cast<double>(stated.rows->value())));
+    found.name = "batch_size";
+    found.value = batch;
+    found.text = shown_count(batch, solved.limit, "the largest within the budget");
   }
   return summary_of(found, target, seconds_since(start));
 }
@@ -212,13 +234,17 @@ Result<Summary> solution_summary(const Target& target, QueryNoise kind, std::opt
         "state the number of queries to find the noise, or the noise to find the number of queries");
   }
   NF_TRY(const SolvedQueries solved, count ? solve_noise(target, kind, *count) : solve_count(target, kind, *noise));
-  Solution found{"noise_multiplier", solved.noise.value(), shown_noise(solved.noise), solved.epsilon,
-                 question_about(kind, solved.noise, solved.count, target.adjacency, unit)};
+  Solution found{"noise_multiplier",
+                 solved.noise.value(),
+                 shown_noise(solved.noise, solved.limit),
+                 solved.epsilon,
+                 question_about(kind, solved.noise, solved.count, target.adjacency, unit),
+                 solved.limit};
   found.question.remarks.clear();
   if (noise) {
     found.name = "count";
     found.value = solved.count.value();
-    found.text = fmt::format("{} (the most queries within the budget)", solved.count.value());
+    found.text = shown_count(solved.count.value(), solved.limit, "the most queries within the budget");
   }
   return summary_of(found, target, seconds_since(start));
 }

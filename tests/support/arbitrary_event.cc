@@ -33,11 +33,59 @@ Q draw() {
   return *arbitrary_quantity<Q>();
 }
 
+// From 1 to `most` numbers of which the first is positive.
+std::vector<double> draw_coefficients(std::uint64_t most) {
+  std::vector<double> list = {draw<NoiseScale>().value()};
+  for (int n = *rc::gen::inRange(0, 4); n > 0 && list.size() < most; --n) {
+    list.push_back(*rc::gen::element(-1.0, 0.0, 1.0) * draw<NoiseScale>().value());
+  }
+  return list;
+}
+
+GaussianMixtureEvent draw_mixture() {
+  GaussianMixtureEvent mixture{draw<NoiseMultiplier>(), {}, {}};
+  double left = 1;
+  for (int n = *rc::gen::inRange(0, 4); n > 0; --n) {
+    mixture.sensitivities.push_back(draw<PrivacyLoss>().value());
+    mixture.probabilities.push_back(left * draw<SamplingRate>().value());
+    left -= mixture.probabilities.back();
+  }
+  mixture.sensitivities.push_back(1);
+  mixture.probabilities.push_back(left);
+  return mixture;
+}
+
+DpEvent draw_stream() {
+  switch (*rc::gen::inRange(0, 5)) {
+    case 0: {
+      std::vector<Steps> trees;
+      for (int n = *rc::gen::inRange(1, 4); n > 0; --n) trees.push_back(draw<Steps>());
+      return TreeRestartsEvent{draw<NoiseMultiplier>(), std::move(trees), draw<Steps>()};
+    }
+    case 1: {
+      const Steps steps = draw<Steps>();
+      return MatrixFactorizationEvent{draw<NoiseMultiplier>(), draw_coefficients(steps.value()), steps, draw<Steps>(),
+                                      draw<Steps>()};
+    }
+    case 2: {
+      const Steps steps = draw<Steps>();
+      const Steps groups = draw<Steps>();
+      return SampledFactorizationEvent{draw<NoiseMultiplier>(),
+                                       draw_coefficients(std::min(steps.value(), groups.value())), steps, groups,
+                                       draw<SamplingRate>()};
+    }
+    case 3:
+      return draw_mixture();
+    default:
+      return BallsInBinsEvent{draw<NoiseMultiplier>(), draw<Steps>(), draw<Steps>()};
+  }
+}
+
 }  // namespace
 
 DpEvent draw_event(int depth) {
-  const int leaves = 13;
-  switch (*rc::gen::inRange(0, depth > 0 ? leaves + 7 : leaves)) {
+  const int leaves = 14;
+  switch (*rc::gen::inRange(0, depth > 0 ? leaves + 10 : leaves)) {
     case 0:
       return GaussianEvent{draw<NoiseMultiplier>()};
     case 1:
@@ -66,20 +114,31 @@ DpEvent draw_event(int depth) {
     case 12:
       return TreeAggregationEvent{draw<NoiseMultiplier>(), draw<Steps>()};
     case 13:
+      return draw_stream();
+    case 14:
       return PoissonSampledEvent{draw<SamplingRate>(), draw_event(depth - 1)};
-    case 14: {
+    case 15: {
       const Rows a = draw<Rows>();
       const Rows b = draw<Rows>();
       return FixedSizeSampledEvent{std::min(a, b), std::max(a, b), draw_event(depth - 1)};
     }
-    case 15:
-      return ShuffledEvent{draw<Rows>(), draw_event(depth - 1)};
     case 16:
-      return SelfComposedEvent{draw<Steps>(), draw_event(depth - 1)};
+      return ShuffledEvent{draw<Rows>(), draw_event(depth - 1)};
     case 17:
-      return RepeatAndSelectEvent{draw<RunShape>(), draw<RunGamma>(), draw_event(depth - 1)};
+      return SelfComposedEvent{draw<Steps>(), draw_event(depth - 1)};
     case 18:
+      return RepeatAndSelectEvent{draw<RunShape>(), draw<RunGamma>(), draw_event(depth - 1)};
+    case 19:
       return PoissonRepeatAndSelectEvent{draw<MeanRuns>(), draw_event(depth - 1)};
+    case 20: {
+      const Rows a = draw<Rows>();
+      const Rows b = draw<Rows>();
+      return TruncatedPoissonSampledEvent{draw<SamplingRate>(), std::min(a, b), std::max(a, b), draw_event(depth - 1)};
+    }
+    case 21:
+      return SampledWithReplacementEvent{draw<Rows>(), draw<Rows>(), draw_event(depth - 1)};
+    case 22:
+      return GroupEvent{draw<Rows>(), draw_event(depth - 1)};
     default: {
       std::vector<DpEvent> events;
       for (int n = *rc::gen::inRange(0, 4); n > 0; --n) events.push_back(draw_event(depth - 1));
