@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -127,8 +128,19 @@ struct Solution {
   AccountQuestion question;
 };
 
-std::string shown_noise(NoiseMultiplier noise) {
-  return fmt::format("{:.9g} (the least that keeps the budget)", noise.value());
+// `best` only where the certified interval shows that it is the best.
+std::string shown_solution(const std::string& value, const char* best, Interval epsilon, const Target& target) {
+  const bool narrow = epsilon.upper - epsilon.lower <= std::max(1e-4 * epsilon.upper, 1e-9);
+  if (narrow) return fmt::format("{} ({})", value, best);
+  return fmt::format(
+      "{} (it keeps the budget, but {} is not known: epsilon is certified from {:.6g} to {:.6g} here, and the target "
+      "is "
+      "{:.6g})",
+      value, best, epsilon.lower, epsilon.upper, target.epsilon.value());
+}
+
+std::string kept_noise(NoiseMultiplier noise, Interval epsilon, const Target& target) {
+  return shown_solution(fmt::format("{:.9g}", noise.value()), "the least that keeps the budget", epsilon, target);
 }
 
 Summary summary_of(const Solution& found, const Target& target, double seconds) {
@@ -190,16 +202,16 @@ Result<Summary> solution_summary(const Target& target, const StatedTraining& sta
   NF_TRY(const SolvedTraining solved, solve_training(target, stated, noise, unknown));
   const std::uint64_t steps = solved.run.steps.value();
   const double rate = solved.run.law.rate().value();
-  Solution found{"noise_multiplier", solved.noise.value(), shown_noise(solved.noise), solved.epsilon,
-                 question_about(solved.run, solved.noise, unit)};
+  Solution found{"noise_multiplier", solved.noise.value(), kept_noise(solved.noise, solved.epsilon, target),
+                 solved.epsilon, question_about(solved.run, solved.noise, unit)};
   if (unknown == SolveFor::kSteps) {
     found.name = "steps";
     found.value = steps;
-    found.text = fmt::format("{} (the most within the budget)", steps);
+    found.text = shown_solution(fmt::format("{}", steps), "the most within the budget", solved.epsilon, target);
   } else if (unknown == SolveFor::kRate) {
     found.name = "sample_rate";
     found.value = rate;
-    found.text = fmt::format("{:.9g} (the largest within the budget)", rate);
+    found.text = shown_solution(fmt::format("{:.9g}", rate), "the largest within the budget", solved.epsilon, target);
   }
   return summary_of(found, target, seconds_since(start));
 }
@@ -212,13 +224,14 @@ Result<Summary> solution_summary(const Target& target, QueryNoise kind, std::opt
         "state the number of queries to find the noise, or the noise to find the number of queries");
   }
   NF_TRY(const SolvedQueries solved, count ? solve_noise(target, kind, *count) : solve_count(target, kind, *noise));
-  Solution found{"noise_multiplier", solved.noise.value(), shown_noise(solved.noise), solved.epsilon,
-                 question_about(kind, solved.noise, solved.count, target.adjacency, unit)};
+  Solution found{"noise_multiplier", solved.noise.value(), kept_noise(solved.noise, solved.epsilon, target),
+                 solved.epsilon, question_about(kind, solved.noise, solved.count, target.adjacency, unit)};
   found.question.remarks.clear();
   if (noise) {
     found.name = "count";
     found.value = solved.count.value();
-    found.text = fmt::format("{} (the most queries within the budget)", solved.count.value());
+    found.text = shown_solution(fmt::format("{}", solved.count.value()), "the most queries within the budget",
+                                solved.epsilon, target);
   }
   return summary_of(found, target, seconds_since(start));
 }
