@@ -95,7 +95,7 @@ TransformOnLine::Values OnLine::evaluate(double h, double /*tolerance*/, std::sp
     add_large(h, y_max, ratios, errors);
     for (std::size_t n = 0; n < ratios.size(); ++n) {
       ratios[n] /= moment;
-      const double size = std::abs(ratios[n]);
+      const double size = std::fabs(ratios[n].real()) + std::fabs(ratios[n].imag());
       errors[n] = (errors[n] + size * excess_error_) / low * (1 + 1e-9) + 0x1p-51 * size;
     }
   }

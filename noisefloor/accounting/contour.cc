@@ -325,12 +325,14 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
       rounding[n] += 2 * (fall + turn);
     }
     integral.magnitude_[n] = std::exp(log_magnitude[n]) * kernel;
-    integral.phase_[n] -= std::atan2(y, c) + std::atan2(y, c + 1);
+    // The angles of s and s + 1 are less than π/2 each: their sum is that of the product.
+    integral.phase_[n] -= std::atan2(y * (2 * c + 1), c * (c + 1) - y * y);
     // |Π aᵢ^Tᵢ − Π bᵢ^Tᵢ| ≤ Π (|aᵢ| + eᵢ)^Tᵢ Σ Tᵢ eᵢ / (|aᵢ| + eᵢ) if |aᵢ − bᵢ| ≤ eᵢ; and |a − a e^ρ| ≤ 2ρ e^ρ |a|.
     const double rho = 0x1p-50 * (16 + 2 * rounding[n]);
     integral.node_error_[n] =
         std::exp(log_magnitude[n] + log_growth[n] + 2 * rho) * kernel * (share[n] + 2 * rho) * (1 + 1e-9) + 1e-300;
   }
+  integral.drop_small_nodes();
 
   // The aliases above need a certified moment at c′.
   for (const auto& [loss, times] : losses) {
@@ -380,13 +382,34 @@ ContourIntegral::Sum ContourIntegral::sum(double epsilon) const {
   Sum found{value * h_ / kPi, error * h_ / kPi * (1 + 1e-9) + tail_, -c_ + slope / value};
   if (smooth) {
     // What lies beyond the nodes is at most ∫ e^{−y²w²/2} dy/π beyond them. Aliases are not negative: they stay.
-    const double y = h_ * static_cast<double>(magnitude_.size());
+    const double y = last_node_;
     const double variance = smoothing_ * smoothing_;
-    const double rest = std::exp(-y * y * variance / 2) / (kPi * y * variance) * (1 + 1e-9);
+    const double rest = std::exp(-y * y * variance / 2) / (kPi * y * variance) * (1 + 1e-9) + density_tail_;
     found.density = (density + density_error * (1 + 1e-9)) * h_ / kPi + rest;
     found.density += 0x1p-50 * std::fabs(found.density);
   }
   return found;
+}
+
+// The last nodes may add up to less than what the rest of the line does: then they count as part of it.
+void ContourIntegral::drop_small_nodes() {
+  last_node_ = h_ * static_cast<double>(magnitude_.size());
+  const double enough = 0.01 * tail_ * kPi / h_;
+  double sum = 0;
+  double density = 0;
+  std::size_t count = magnitude_.size();
+  for (; count > 0; --count) {
+    const double y = h_ * static_cast<double>(count);
+    const double size = (magnitude_[count - 1] + node_error_[count - 1]) * (1 + 1e-9);
+    if (!(sum + size <= enough)) break;
+    sum += size;
+    density += size * std::hypot(c_, y) * std::hypot(c_ + 1, y);
+  }
+  magnitude_.resize(count);
+  node_error_.resize(count);
+  phase_.resize(count);
+  tail_ += sum * h_ / kPi * (1 + 1e-9);
+  density_tail_ = density * h_ / kPi * (1 + 1e-9);
 }
 
 std::optional<ContourIntegral> ContourIntegral::smoothed(std::span<const RepeatedLoss> losses, double log_delta,

@@ -37,9 +37,9 @@ class ContourIntegral {
   [[nodiscard]] static std::optional<ContourIntegral> for_epsilon(std::span<const RepeatedLoss> whole, double epsilon,
                                                                   double max_operations);
 
-  // On a line near c = `tilt`, for an ε that is about known, in one attempt. Besides these losses it takes in a Gaussian
-  // one whose deviation is `smoothing`: what comes out is not below δ without it, and smooth enough for a short line
-  // (step 31).
+  // On a line near c = `tilt`, for an ε that is about known, in one attempt. Besides these losses it takes in a
+  // Gaussian one whose deviation is `smoothing`: what comes out is not below δ without it, and smooth enough for a short
+  // line (step 31).
   [[nodiscard]] static std::optional<ContourIntegral> smoothed(std::span<const RepeatedLoss> losses, double log_delta,
                                                                double epsilon, double tilt, double smoothing,
                                                                double max_operations);
@@ -79,6 +79,7 @@ class ContourIntegral {
     double density = 0;  // where losses are smoothed: e^{cε − Σ ln φ(c)} times their density, from above
   };
   [[nodiscard]] Sum sum(double epsilon) const;
+  void drop_small_nodes();
   [[nodiscard]] Interval log_delta(double epsilon, const Sum& s) const;
   [[nodiscard]] double log_density(double epsilon, const Sum& s) const;
 
@@ -90,8 +91,10 @@ class ContourIntegral {
   std::vector<double> magnitude_;  // of φ(s)/φ(c)/(s (s + 1)), composed
   std::vector<double> phase_;
   std::vector<double> node_error_;
-  double tail_ = 0;         // of the nodes that are left out
-  double alias_order_ = 0;  // c′ and Σ ln φ(c′), upper bound, for the aliases above
+  double tail_ = 0;          // of the nodes that are left out
+  double density_tail_ = 0;  // of some of them, without the factor 1/s(s + 1)
+  double last_node_ = 0;     // where all of them were known, and no more
+  double alias_order_ = 0;   // c′ and Σ ln φ(c′), upper bound, for the aliases above
   double alias_log_moment_ = 0;
   double max_loss_ = 0;
   double smoothing_ = 0;  // the deviation of the Gaussian loss among them

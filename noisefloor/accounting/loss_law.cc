@@ -365,6 +365,20 @@ class FixedSizeLaw final : public LossLaw {
     return sum;
   }
 
+  [[nodiscard]] Excess excess(double from, double to, double at) const override {
+    Excess sum{0, 0};
+    const auto add = [&](const Excess& e) { sum = {sum.value + e.value, sum.error + e.error}; };
+    if (to > 0) add(remove_.excess(std::max(from, 0.0), to, at));
+    if (from < -kTiny) add(add_.excess(from, std::min(to, -kTiny), at));
+    if (from < 0 && to >= 0) {
+      const double shift = -std::expm1(at);
+      add({centre_.p * shift, (centre_.p + centre_.q) * std::fabs(shift) * kRounding +
+                                  (centre_.p_error + centre_.q_error * std::exp(at)) * std::fabs(shift)});
+    }
+    sum.error += 0x1p-51 * std::fabs(sum.value);
+    return sum;
+  }
+
   [[nodiscard]] double infinite_mass() const override { return remove_.infinite_mass(); }
 
   [[nodiscard]] Interval range(double below, double above) const override {

@@ -272,11 +272,22 @@ class Composition {
       if (suits_contour()) integrate(kContourOperations);
       if (is_nearly_narrow(found)) return found;
     }
-    if (const auto fit = lattice_fit(log_delta, std::nullopt)) {
-      Interval other = checked(lattice_epsilon(laws_, log_delta, kRelativeWidth, fit->bits));
+    const auto fit = lattice_fit(log_delta, std::nullopt);
+    const auto use_lattice = [&](int bits) {
+      Interval other = checked(lattice_epsilon(laws_, log_delta, kRelativeWidth, bits));
       if (!fit->from_below) other.lower = 0;
       if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
+    };
+    if (!has_transforms() && laws_.size() <= kMostLaws) {
+      // A few points are enough for laws that lie on a lattice.
+      if (fit) use_lattice(kCoarseBits);
+      if (is_narrow(found) || found.upper <= enough) return found;
+      const double about = std::isfinite(found.upper) ? found.upper : std::max(found.lower, one_large_loss(log_delta));
+      const Interval other = checked(smoothed_epsilon(laws_, log_delta, about, kRelativeWidth, smoothed_nodes()));
+      if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
+      if (is_nearly_narrow(found)) return found;
     }
+    if (fit) use_lattice(fit->bits);
     return found;
   }
 

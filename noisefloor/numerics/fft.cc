@@ -1,6 +1,5 @@
 #include "noisefloor/numerics/fft.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <numbers>
@@ -14,30 +13,19 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// e^{−2πik/n} for k < n/2 and any power of two n: every other one, and so on, of those for the largest n so far. Each
-// comes from its own sine and cosine, and is the same whatever the largest n is.
-class Roots {
- public:
-  explicit Roots(std::size_t n) : roots_(table()) {
-    if (2 * roots_.size() < n) {
-      roots_.resize(n / 2);
-      for (std::size_t k = 0; k < n / 2; ++k) {
-        const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-        roots_[k] = {std::cos(angle), -std::sin(angle)};
-      }
+// e^{−πik/half} for k < half, for every power of two `half` up to a largest one, one after the other. Each comes from its
+// own sine and cosine, and is the same whatever the largest one is.
+const std::vector<Complex>& roots_up_to(std::size_t half) {
+  static thread_local std::vector<Complex> roots = {{1, 0}, {1, 0}};  // those of `half` begin at `half`
+  for (std::size_t size = roots.size(); size <= half; size *= 2) {
+    roots.resize(2 * size);
+    for (std::size_t k = 0; k < size; ++k) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(2 * size);
+      roots[size + k] = {std::cos(angle), -std::sin(angle)};
     }
-    stride_ = std::max<std::size_t>(1, 2 * roots_.size() / n);
   }
-  [[nodiscard]] Complex operator[](std::size_t k) const { return roots_[k * stride_]; }
-
- private:
-  static std::vector<Complex>& table() {
-    static thread_local std::vector<Complex> roots;
-    return roots;
-  }
-  std::vector<Complex>& roots_;
-  std::size_t stride_ = 1;
-};
+  return roots;
+}
 
 void swap_by_reversed_bits(std::span<Complex> x) {
   std::size_t reversed = 0;
@@ -62,16 +50,35 @@ void fft(std::span<Complex> x) {
   const std::size_t n = x.size();
   NF_CHECK(std::has_single_bit(n), "the length of a Fourier transform is a power of two");
   if (n == 1) return;
-  const Roots roots(n);
+  const std::vector<Complex>& roots = roots_up_to(n / 2);
   swap_by_reversed_bits(x);
-  for (std::size_t half = 1; half < n; half *= 2) {
-    const std::size_t stride = n / (2 * half);
-    for (std::size_t start = 0; start < n; start += 2 * half) {
+  std::size_t half = 1;
+  if (std::countr_zero(n) % 2 == 1) {
+    for (std::size_t k = 0; k < n; k += 2) {
+      const Complex low = x[k];
+      const Complex high = x[k + 1];
+      x[k] = low + high;
+      x[k + 1] = low - high;
+    }
+    half = 2;
+  }
+  // Two levels at a time, so that numbers are fetched once for both.
+  for (; half < n; half *= 4) {
+    const Complex* const inner = roots.data() + half;
+    const Complex* const outer = roots.data() + 2 * half;
+    for (std::size_t start = 0; start < n; start += 4 * half) {
+      Complex* const at = x.data() + start;
       for (std::size_t k = 0; k < half; ++k) {
-        const Complex low = x[start + k];
-        const Complex high = product(x[start + k + half], roots[k * stride]);
-        x[start + k] = low + high;
-        x[start + k + half] = low - high;
+        const Complex a1 = product(at[k + half], inner[k]);
+        const Complex b1 = product(at[k + 3 * half], inner[k]);
+        const Complex a_plus = at[k] + a1;
+        const Complex a_minus = at[k] - a1;
+        const Complex b_plus = product(at[k + 2 * half] + b1, outer[k]);
+        const Complex b_minus = product(at[k + 2 * half] - b1, outer[k + half]);
+        at[k] = a_plus + b_plus;
+        at[k + half] = a_minus + b_minus;
+        at[k + 2 * half] = a_plus - b_plus;
+        at[k + 3 * half] = a_minus - b_minus;
       }
     }
   }
@@ -94,7 +101,7 @@ std::vector<Complex> fft_of_real(std::span<const double> x) {
   z[half] = z[0];
   // X = E + e^{−2πik/n} O, from the even places E = (z[k] + z̄[n/2 − k])/2 and the odd ones O = −i (z[k] −
   // z̄[n/2 − k])/2.
-  const Roots roots(x.size());
+  const std::vector<Complex>& roots = roots_up_to(half);
   for (std::size_t k = 0; 2 * k <= half; ++k) {
     const Complex a = z[k];
     const Complex b = z[half - k];
@@ -103,7 +110,7 @@ std::vector<Complex> fft_of_real(std::span<const double> x) {
       const Complex odd = product({0, -0.5}, one - std::conj(other));
       return even + product(root, odd);
     };
-    const Complex root = roots[k];
+    const Complex root = roots[half + k];
     z[k] = at(a, b, root);
     z[half - k] = at(b, a, k == 0 ? Complex(-1, 0) : Complex(-root.real(), root.imag()));
   }
