@@ -46,6 +46,7 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@cmake --build --preset bench
 	@build/bench/bench/random_bench --benchmark_out=build/bench/random.json --benchmark_out_format=json
 	@build/bench/bench/accounting_bench build/bench/accounting.json
+	@build/bench/bench/accounting_grid 5
 	@build/bench/bench/training_bench build/bench/training.json
 	@build/bench/bench/secagg_bench build/bench/secagg.json
 	@tests/support/postgres_server start build/bench/postgres_url

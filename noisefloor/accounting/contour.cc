@@ -17,6 +17,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // ln δ comes from callers that round it, or that round δ by up to 2^-50 of itself before: both sides allow for that.
 double log_delta_slack(double log_delta) { return 0x1p-49 * (1 + std::fabs(log_delta)); }
 
+// ln of the least K with (1 − e^−x)⁺ ≤ K e^{cx} for all x, from above: K = c^c/(1 + c)^{1 + c}.
+double log_chernoff_factor(double c) { return (-c * std::log1p(1 / c) - std::log1p(c)) * (1 - 0x1p-48); }
+
 // A gain below this is not worth another attempt.
 bool is_narrow(Interval epsilon) {
   return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(2e-7 * epsilon.upper, 2e-10);
@@ -54,9 +57,9 @@ ContourIntegral::Saddle ContourIntegral::saddle_at(const Sample& s) {
   return {epsilon, s.moments.log_moment - c * epsilon - std::log(c * (c + 1)) - 0.5 * std::log(2 * kPi * width)};
 }
 
-// Samples at growing c, spaced by a factor of √2, that surround the best Chernoff bound on ε for `log_delta`.
+// Samples at growing c, spaced by a factor of √2 or less, that surround the best Chernoff bound on ε for `log_delta`.
 std::vector<ContourIntegral::Sample> ContourIntegral::samples_for(std::span<const RepeatedLoss> losses,
-                                                                  double log_delta) {
+                                                                  double log_delta, std::optional<double> about) {
   const auto at = [&](double c) { return Sample{c, composed_estimate(losses, c)}; };
   const auto chernoff = [&](const Sample& s) {
     const double epsilon = (s.moments.log_moment - log_delta) / s.c;
@@ -64,23 +67,29 @@ std::vector<ContourIntegral::Sample> ContourIntegral::samples_for(std::span<cons
     return epsilon;
   };
   // Where a Gaussian law of the same variance has its saddle.
-  const Sample first = at(1);
-  const double deviation = std::sqrt(std::max(first.moments.curvature, 1e-18));
-  double start = std::clamp(std::sqrt(-2 * log_delta + 1) / deviation, 0x1p-10, 0x1p20);
-  if (!std::isfinite(start)) start = 1;
-  constexpr double ratio = std::numbers::sqrt2;
+  const auto gaussian_saddle = [&] {
+    const Sample first = at(1);
+    const double deviation = std::sqrt(std::max(first.moments.curvature, 1e-18));
+    const double start = std::clamp(std::sqrt(-2 * log_delta + 1) / deviation, 0x1p-10, 0x1p20);
+    return std::isfinite(start) ? start : 1;
+  };
+  const double start = about ? *about : gaussian_saddle();
+  // Where δ is small, moments of losses that are cut off rise steeply.
+  const double ratio = about ? std::exp(6 / (16 - log_delta)) : std::numbers::sqrt2;
   std::vector<Sample> samples = {at(start)};
   const auto best = [&] {
     return std::min_element(samples.begin(), samples.end(),
                             [&](const Sample& a, const Sample& b) { return chernoff(a) < chernoff(b); }) -
            samples.begin();
   };
-  // Three on each side of the best.
+  // Three on each side of the best; where losses are cut off, larger orders are of use.
+  const std::ptrdiff_t fewer = about ? 6 : 3;
+  const std::ptrdiff_t more = about ? 10 : 3;
   while (samples.size() < 200) {
     const auto place = best();
-    if (place < 3 && samples.front().c > 1e-6) {
+    if (place < fewer && samples.front().c > 1e-6) {
       samples.insert(samples.begin(), at(samples.front().c / ratio));
-    } else if (place + 3 >= static_cast<std::ptrdiff_t>(samples.size())) {
+    } else if (place + more >= static_cast<std::ptrdiff_t>(samples.size())) {
       samples.push_back(at(samples.back().c * ratio));
     } else {
       break;
@@ -190,15 +199,20 @@ std::optional<ContourIntegral> ContourIntegral::for_epsilon(std::span<const Repe
 
 std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const RepeatedLoss> losses,
                                                         std::span<const Sample> samples, double epsilon,
-                                                        double log_delta, double max_operations) {
+                                                        double log_delta, double max_operations, double smoothing) {
   ContourIntegral integral;
   integral.centre_ = epsilon;
+  integral.smoothing_ = smoothing;
+  const double variance = smoothing * smoothing;
   double steps = 0;
+  double log_kept = 0;
   for (const auto& [loss, count] : losses) {
     integral.max_loss_ += count * loss->max_loss() * (1 + 0x1p-50);
-    integral.lost_mass_ += count * loss->lost_mass();
+    log_kept += count * std::log1p(-std::min(loss->lost_mass(), 1.0));
     steps += count;
   }
+  integral.lost_mass_ = -std::expm1(log_kept) * (1 + 1e-12);
+  if (smoothing > 0) integral.max_loss_ = kInfinity;
   // The line c and the order c′ for the aliases, with the shortest period W: aliases below are at most e^{−cW}, those
   // above e^{Σ ln φ(c′) − c′ε − (c′ − c)W}. Where e^{Σ ln φ(c) − cε} is far above δ, digits cancel.
   double period = kInfinity;
@@ -215,11 +229,14 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
     const double terms = -std::log(std::max(1.0, c));
     const double cancelled = samples[i].moments.log_moment - c * epsilon + terms - log_delta;
     if (!std::isfinite(cancelled) || cancelled > 16) continue;
+    const double near_zero = -2 * small / c + std::exp(std::min(samples[i].moments.log_moment, 50.0)) / c;
+    const double below = (-small + std::min(0.0, std::log(near_zero))) / c;
     for (std::size_t j = i + 1; j < samples.size(); ++j) {
       const double order = samples[j].c;
-      const double above = (samples[j].moments.log_moment - order * epsilon - small) / (order - c);
+      const double above =
+          (samples[j].moments.log_moment + log_chernoff_factor(order) - order * epsilon - small) / (order - c);
       if (!std::isfinite(above)) continue;
-      const double needed = 1.02 * std::max(-small / c, above);
+      const double needed = 1.02 * std::max({below, above, 1e-3 * epsilon});
       const double price = needed * (1 + 0.05 * std::max(0.0, cancelled));
       if (price < best) {
         best = price;
@@ -242,7 +259,7 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   const auto log_tail = [&](double y) {
     double log_ratio = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) log_ratio += losses[i].count * std::log1p(-lines[i]->decay(y));
-    return log_ratio - std::log(kPi * y);
+    return log_ratio - y * y * variance / 2 - std::log(kPi * y);
   };
   // Σ over the line of e^{Σ ln φ − cε} is to be compared with δ.
   const double goal = log_small - (moments.log_moment - c * epsilon);
@@ -293,19 +310,29 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
       share[n] += times * e / (size + e);
     }
   }
-  integral.log_moment_error_ += 0x1p-50 * (std::fabs(integral.log_moment_) + 1);
+  integral.log_moment_ += c * (c + 1) * variance / 2;
+  integral.log_moment_error_ += 0x1p-50 * (std::fabs(integral.log_moment_) + 1 + c * (c + 1) * variance);
   integral.magnitude_.resize(count);
   integral.node_error_.resize(count);
   for (std::size_t n = 0; n < count; ++n) {
     const double y = integral.h_ * static_cast<double>(n + 1);
     const double kernel = 1 / std::sqrt((c * c + y * y) * ((c + 1) * (c + 1) + y * y));
+    if (smoothing > 0) {
+      const double fall = y * y * variance / 2;
+      const double turn = y * (2 * c + 1) * variance / 2;
+      log_magnitude[n] -= fall;
+      integral.phase_[n] += turn;
+      rounding[n] += 2 * (fall + turn);
+    }
     integral.magnitude_[n] = std::exp(log_magnitude[n]) * kernel;
-    integral.phase_[n] -= std::atan2(y, c) + std::atan2(y, c + 1);
+    // The angles of s and s + 1 are less than π/2 each: their sum is that of the product.
+    integral.phase_[n] -= std::atan2(y * (2 * c + 1), c * (c + 1) - y * y);
     // |Π aᵢ^Tᵢ − Π bᵢ^Tᵢ| ≤ Π (|aᵢ| + eᵢ)^Tᵢ Σ Tᵢ eᵢ / (|aᵢ| + eᵢ) if |aᵢ − bᵢ| ≤ eᵢ; and |a − a e^ρ| ≤ 2ρ e^ρ |a|.
     const double rho = 0x1p-50 * (16 + 2 * rounding[n]);
     integral.node_error_[n] =
         std::exp(log_magnitude[n] + log_growth[n] + 2 * rho) * kernel * (share[n] + 2 * rho) * (1 + 1e-9) + 1e-300;
   }
+  integral.drop_small_nodes();
 
   // The aliases above need a certified moment at c′.
   for (const auto& [loss, times] : losses) {
@@ -314,6 +341,8 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
     integral.alias_log_moment_ +=
         times * (values.log_moment + values.log_moment_error + 0x1p-51 * std::fabs(values.log_moment));
   }
+  const double order = integral.alias_order_;
+  integral.alias_log_moment_ += order * (order + 1) * variance / 2 * (1 + 0x1p-48);
   integral.alias_log_moment_ += 0x1p-50 * (std::fabs(integral.alias_log_moment_) + 1);
   return integral;
 }
@@ -324,24 +353,90 @@ ContourIntegral::Sum ContourIntegral::sum(double epsilon) const {
   double carry = 0;
   double slope = 0;
   double error = value * 0x1p-50;
+  // The same without the factor 1/s(s + 1), which is multiplied back.
+  double density = 0.5;
+  double density_error = 0x1p-50;
+  const bool smooth = smoothing_ > 0;
   for (std::size_t n = 0; n < magnitude_.size(); ++n) {
     const double y = h_ * static_cast<double>(n + 1);
     const double angle = phase_[n] - y * epsilon;
-    const double term = magnitude_[n] * std::cos(angle);
+    const double cosine = std::cos(angle);
+    const double sine = std::sin(angle);
+    const double term = magnitude_[n] * cosine;
     const double next = value + term;
     carry += std::fabs(value) >= std::fabs(term) ? (value - next) + term : (term - next) + value;
     value = next;
-    slope += magnitude_[n] * y * std::sin(angle);
+    slope += magnitude_[n] * y * sine;
     error += node_error_[n] + magnitude_[n] * 0x1p-50 * (2 + y * std::fabs(epsilon));
+    if (smooth) {
+      const double re = c_ * (c_ + 1) - y * y;
+      const double im = y * (2 * c_ + 1);
+      density += magnitude_[n] * (re * cosine - im * sine);
+      density_error +=
+          (std::fabs(re) + im) * (node_error_[n] + magnitude_[n] * 0x1p-50 * (8 + y * std::fabs(epsilon))) +
+          0x1p-53 * std::fabs(density);
+    }
   }
   value += carry;
   error += 0x1p-50 * std::fabs(value);
-  return {value * h_ / kPi, error * h_ / kPi * (1 + 1e-9) + tail_, -c_ + slope / value};
+  Sum found{value * h_ / kPi, error * h_ / kPi * (1 + 1e-9) + tail_, -c_ + slope / value};
+  if (smooth) {
+    // What lies beyond the nodes is at most ∫ e^{−y²w²/2} dy/π beyond them. Aliases are not negative: they stay.
+    const double y = last_node_;
+    const double variance = smoothing_ * smoothing_;
+    const double rest = std::exp(-y * y * variance / 2) / (kPi * y * variance) * (1 + 1e-9) + density_tail_;
+    found.density = (density + density_error * (1 + 1e-9)) * h_ / kPi + rest;
+    found.density += 0x1p-50 * std::fabs(found.density);
+  }
+  return found;
+}
+
+// The last nodes may add up to less than what the rest of the line does: then they count as part of it.
+void ContourIntegral::drop_small_nodes() {
+  last_node_ = h_ * static_cast<double>(magnitude_.size());
+  const double enough = 0.01 * tail_ * kPi / h_;
+  double sum = 0;
+  double density = 0;
+  std::size_t count = magnitude_.size();
+  for (; count > 0; --count) {
+    const double y = h_ * static_cast<double>(count);
+    const double size = (magnitude_[count - 1] + node_error_[count - 1]) * (1 + 1e-9);
+    if (!(sum + size <= enough)) break;
+    sum += size;
+    density += size * std::hypot(c_, y) * std::hypot(c_ + 1, y);
+  }
+  magnitude_.resize(count);
+  node_error_.resize(count);
+  phase_.resize(count);
+  tail_ += sum * h_ / kPi * (1 + 1e-9);
+  density_tail_ = density * h_ / kPi * (1 + 1e-9);
+}
+
+std::optional<ContourIntegral> ContourIntegral::smoothed(std::span<const RepeatedLoss> losses, double log_delta,
+                                                         double epsilon, double tilt, double smoothing,
+                                                         double max_operations) {
+  return on_line(losses, samples_for(losses, log_delta, tilt), epsilon, log_delta, max_operations, smoothing);
+}
+
+double ContourIntegral::log_density(double epsilon, const Sum& s) const {
+  if (!(s.density > 0)) return std::isnan(s.density) ? kInfinity : -kInfinity;
+  const double log_scale = log_moment_ - c_ * epsilon;
+  const double log_density = std::log(s.density);
+  return log_density + log_scale + log_moment_error_ +
+         0x1p-50 * (std::fabs(c_ * epsilon) + std::fabs(log_scale) + std::fabs(log_density) + 1);
+}
+
+ContourIntegral::Local ContourIntegral::local(double epsilon) const {
+  const Sum s = sum(epsilon);
+  return {log_delta(epsilon, s), s.slope, smoothing_ > 0 ? log_density(epsilon, s) : kInfinity};
 }
 
 Interval ContourIntegral::log_delta(double epsilon) const {
   if (epsilon >= max_loss_) return {-kInfinity, lost_mass_ > 0 ? std::log(lost_mass_) + 1e-9 : -kInfinity};
-  const Sum s = sum(epsilon);
+  return log_delta(epsilon, sum(epsilon));
+}
+
+Interval ContourIntegral::log_delta(double epsilon, const Sum& s) const {
   const double log_scale = log_moment_ - c_ * epsilon;
   const double period = 2 * kPi / h_;
   const double d = alias_order_ - c_;
@@ -364,9 +459,14 @@ Interval ContourIntegral::log_delta(double epsilon) const {
   }
   // From below: aliases are taken off, in the units of the sum.
   double lower = -kInfinity;
-  const double below = std::exp(-log_scale + 2 * rounding(0)) / std::expm1(c_ * period);
+  // δ(ε − kW) is at most 1, and at most kW + E[S⁺] with E[S⁺] ≤ Φ(c)/(ec).
+  const double fall = std::expm1(c_ * period);
+  const double expected = std::exp(std::min(log_moment_ + log_moment_error_ - 1, 700.0)) / c_ * (1 + 1e-12);
+  const double near_zero = std::min(1.0, period * (1 + 1 / fall) + expected);
+  const double below = std::exp(-log_scale + 2 * rounding(0)) / fall * near_zero;
   const double order_rounding = 0x1p-51 * (std::fabs(alias_log_moment_) + std::fabs(alias_order_ * epsilon));
-  const double log_above = alias_log_moment_ - alias_order_ * epsilon - log_scale + order_rounding + 2 * rounding(0);
+  const double log_above = alias_log_moment_ + log_chernoff_factor(alias_order_) - alias_order_ * epsilon - log_scale +
+                           order_rounding + 2 * rounding(0);
   const double above = epsilon + period >= max_loss_ ? 0 : std::exp(log_above) / std::expm1(d * period);
   const double low = s.value - s.error - (below + above) * (1 + 1e-9);
   if (low > 0) {

@@ -164,8 +164,18 @@ class Reader {
              [&](double one) { return symmetric(discrete_laplace_law(one < pure ? shift / one : scale, shift), one); });
     return success();
   }
-  Result<void> add(const SkellamEvent& /*e*/, const DpEvent& event, double count) {
-    return add_renyi(parts_, event, count);
+  Result<void> add(const SkellamEvent& e, const DpEvent& event, double count) {
+    const double variance = e.variance.value();
+    const double shift = std::floor(std::min(e.l1_sensitivity.value(), e.l2_sensitivity.value()));
+    if (shift < 1) return success();  // whole numbers that differ by less than 1 are equal
+    const bool in_range = variance >= 0x1p-10 && variance <= 0x1p18 && shift <= 0x1p14;
+    // As for discrete Gaussians. Of several coordinates the worst shift is not known.
+    if (e.dimension.value() != 1 || !in_range || shift > 20 * std::sqrt(variance)) {
+      return add_renyi(parts_, event, count);
+    }
+    add_law({10, variance, shift}, count, [&] { return symmetric(skellam_law(variance, shift), kInfinity); });
+    parts_.extra_delta += count * kDiscreteTail;
+    return success();
   }
   Result<void> add(const ZcdpEvent& /*e*/, const DpEvent& event, double count) {
     return add_renyi(parts_, event, count);

@@ -21,6 +21,12 @@ struct Masses {
   double q_error;
 };
 
+// p − q e^at of an event, and a bound of its error.
+struct Excess {
+  double value;
+  double error;
+};
+
 class LossLaw {
  public:
   LossLaw() = default;
@@ -31,6 +37,10 @@ class LossLaw {
   // The masses of { from < L ≤ to }. For every partition into such intervals each outcome is counted once; next to an
   // end of an interval, in the one or in the other: as if its loss were wrong by loss_error() at most.
   [[nodiscard]] virtual Masses masses(double from, double to) const = 0;
+
+  // p − q e^at of that event, for a finite `at`: where the loss is near `at`, both are nearly equal, and some laws know
+  // the difference better than the masses.
+  [[nodiscard]] virtual Excess excess(double from, double to, double at) const;
 
   // For ends that are finite and at most `largest` in size. Grows by 2^-50 of that, or less.
   [[nodiscard]] virtual double loss_error(double /*largest*/) const { return 0; }
@@ -72,6 +82,10 @@ struct Outcome {
 
 // Discrete Gaussian noise on a whole number that moves by `shift`. Requires sigma ≤ 2^14. Both directions are alike.
 [[nodiscard]] std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift);
+
+// Skellam noise of this variance on a whole number that moves by `shift` (whole). Requires 2^-10 ≤ variance ≤ 2^18 and
+// shift ≤ 2^14. Both directions are alike. The law is log-concave, so that a smaller shift loses less.
+[[nodiscard]] std::unique_ptr<LossLaw> skellam_law(double variance, double shift);
 
 // A Poisson sample of rate q: (1 − q) Q + q P against Q (`remove`), or Q against that.
 [[nodiscard]] std::unique_ptr<LossLaw> sampled_law(std::shared_ptr<const LossLaw> inner, double q, bool remove);

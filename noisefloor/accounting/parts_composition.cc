@@ -19,6 +19,7 @@
 #include "noisefloor/accounting/gaussian_transform.h"
 #include "noisefloor/accounting/loss_lattice.h"
 #include "noisefloor/accounting/loss_law.h"
+#include "noisefloor/accounting/smoothed_composition.h"
 #include "noisefloor/accounting/subsampled_gaussian.h"
 #include "noisefloor/numerics/bisect.h"
 
@@ -29,7 +30,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Interval intersect(Interval a, Interval b) { return {std::max(a.lower, b.lower), std::min(a.upper, b.upper)}; }
 
-constexpr double kContourOperations = 2e7;
+constexpr double kContourOperations = 1e7;
+constexpr double kFewContourOperations = 1e6;
 constexpr double kMostContourSteps = 1e13;
 // With less noise the integral takes long to find out that it is not for these.
 constexpr double kLeastContourMultiplier = 0.15;
@@ -42,6 +44,11 @@ constexpr int kCoarseBits = 12;
 // δ(ε) ≥ P(L > ε + kGap) (1 − e^−kGap).
 constexpr double kGap = 20;
 const double kGapShare = -std::expm1(-kGap);
+
+// An interval that is this narrow is not worth what the next engine takes.
+bool is_nearly_narrow(Interval epsilon) {
+  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-4 * epsilon.upper, 1e-9);
+}
 
 // The probability of losses above x, from below. Its errors hold also where Q is out of range.
 double tail_below(const LossLaw& law, double x) {
@@ -218,7 +225,8 @@ class Composition {
     }
   }
 
-  [[nodiscard]] Result<Interval> epsilon(Delta delta) const {
+  // An upper bound below `enough` need not be improved: the other direction has more.
+  [[nodiscard]] Result<Interval> epsilon(Delta delta, double enough = 0) const {
     const double log_delta = std::log(delta.value());
     if (laws_.empty()) return Interval{0, 0};
     if (only_gaussians()) {
@@ -236,27 +244,50 @@ class Composition {
     if (infinite_mass() > delta.value()) return Interval{kInfinity, kInfinity};
     if (!in_range_) return Interval{0, kInfinity};
     if (laws_.size() == 1 && laws_[0].count == 1) return one_epsilon(*laws_[0].law, log_delta);
+    if (is_enough_at_zero(delta.value())) return Interval{0, 0};
     const double simple = simple_epsilon_below(delta.value());
     const auto checked = [&](Interval found) {
       // An engine that contradicts the simple bound, or itself, is out of its depth.
       return found.lower <= found.upper && found.upper >= simple ? found : Interval{0, kInfinity};
     };
-    Interval found{simple, kInfinity};
+    Interval found{simple, std::max(simple, std::min(sum_of_equal_shares(log_delta), largest_sum()))};
+    if (found.upper <= enough) return found;
+    const bool fewer = has_too_many_steps();
+    const auto integrate = [&](double operations) {
+      const auto integral = ContourIntegral::for_delta(fewer ? fewer_losses() : losses_, log_delta, operations);
+      if (!integral) return;
+      Interval other = integral->epsilon(log_delta);
+      if (fewer && other.lower <= other.upper) other.upper = kInfinity;
+      found = intersect(found, checked(other));
+    };
     if (suits_contour()) {
-      const bool fewer = has_too_many_steps();
-      const auto integral = ContourIntegral::for_delta(fewer ? fewer_losses() : losses_, log_delta, kContourOperations);
-      if (integral) {
-        Interval other = integral->epsilon(log_delta);
-        if (fewer && other.lower <= other.upper) other.upper = kInfinity;
-        found = intersect(found, checked(other));
-      }
-      if (is_narrow(found)) return found;
+      integrate(fewer ? kContourOperations : kFewContourOperations);
+      if (is_narrow(found) || found.upper <= enough) return found;
     }
-    if (const auto fit = lattice_fit(log_delta, std::nullopt)) {
-      Interval other = checked(lattice_epsilon(laws_, log_delta, kRelativeWidth, fit->bits));
+    if (has_transforms() && !fewer) {
+      const double about = std::max(found.lower, one_large_loss(log_delta));
+      const Interval other = checked(smoothed_epsilon(laws_, log_delta, about, kRelativeWidth, smoothed_nodes()));
+      if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
+      if (is_nearly_narrow(found)) return found;
+      if (suits_contour()) integrate(kContourOperations);
+      if (is_nearly_narrow(found)) return found;
+    }
+    const auto fit = lattice_fit(log_delta, std::nullopt);
+    const auto use_lattice = [&](int bits) {
+      Interval other = checked(lattice_epsilon(laws_, log_delta, kRelativeWidth, bits));
       if (!fit->from_below) other.lower = 0;
       if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
+    };
+    if (!has_transforms() && laws_.size() <= kMostLaws) {
+      // A few points are enough for laws that lie on a lattice.
+      if (fit) use_lattice(kCoarseBits);
+      if (is_narrow(found) || found.upper <= enough) return found;
+      const double about = std::isfinite(found.upper) ? found.upper : std::max(found.lower, one_large_loss(log_delta));
+      const Interval other = checked(smoothed_epsilon(laws_, log_delta, about, kRelativeWidth, smoothed_nodes()));
+      if (other.lower <= found.upper && found.lower <= other.upper) found = intersect(found, other);
+      if (is_nearly_narrow(found)) return found;
     }
+    if (fit) use_lattice(fit->bits);
     return found;
   }
 
@@ -388,6 +419,44 @@ class Composition {
     if (!(largest <= kLargestLoss)) return std::nullopt;
     return Fit{std::min(max_bits_, n <= 4 ? 16 : n <= 16 ? 14 : 12), largest - window.log_delta <= kLargestLoss + 50};
   }
+  // The distance of two laws in total variation is δ at ε = 0, and adds up.
+  [[nodiscard]] bool is_enough_at_zero(double delta) const {
+    double sum = 0;
+    for (const RepeatedLaw& one : laws_) {
+      if (!(sum <= delta)) return false;
+      sum += one.count * one_delta(*one.law, 0).upper * (1 + 0x1p-50);
+    }
+    return sum <= delta;
+  }
+  // Basic composition: every step gets an equal share of δ.
+  [[nodiscard]] double sum_of_equal_shares(double log_delta) const {
+    if (laws_.size() > kMostLaws) return kInfinity;
+    double steps = 0;
+    for (const RepeatedLaw& one : laws_) steps += one.count;
+    const double log_share = (log_delta - std::log(steps)) * (1 + 0x1p-50) - 0x1p-50;
+    double sum = 0;
+    for (const RepeatedLaw& one : laws_) sum += one.count * one_epsilon(*one.law, log_share).upper * (1 + 0x1p-50);
+    return sum * (1 + 0x1p-45);
+  }
+  // The sum of the largest losses: of added records, that is not much.
+  [[nodiscard]] double largest_sum() const {
+    if (!has_transforms()) return kInfinity;
+    double sum = 0;
+    for (const RepeatedLoss& one : losses_) sum += one.count * one.loss->max_loss() * (1 + 0x1p-50);
+    return sum * (1 + 0x1p-45);
+  }
+  // About where ε is if one large loss among all steps decides.
+  [[nodiscard]] double one_large_loss(double log_delta) const {
+    double steps = 0;
+    for (const RepeatedLaw& one : laws_) steps += one.count;
+    double largest = 0;
+    for (const RepeatedLaw& one : laws_) {
+      const double alone = one_epsilon(*one.law, log_delta - std::log(steps)).upper;
+      if (std::isfinite(alone)) largest = std::max(largest, alone);
+    }
+    return largest;
+  }
+  [[nodiscard]] double smoothed_nodes() const { return std::exp2(max_bits_); }
   [[nodiscard]] bool suits_contour() const { return has_transforms() && suits_contour_; }
   // Fewer steps than there are lose less.
   [[nodiscard]] bool has_too_many_steps() const {
@@ -416,7 +485,8 @@ bool is_alike_above(const Parts& parts) {
          });
 }
 
-// Bounds over both directions: what is above from the laws above, what is below from those below.
+// Bounds over both directions: what is above from the laws above, what is below from those below. `solve` also gets a
+// value that the answer exceeds in any case.
 template <class Solve>
 Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   const bool known = parts.mu_squared == parts.mu_squared_below && parts.sampled == parts.sampled_below &&
@@ -435,12 +505,13 @@ Result<Interval> both_directions(const Parts& parts, Solve&& solve) {
   Interval result{0, 0};
   for (bool remove : {true, false}) {
     if (remove || !alike_above) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits)));
+      NF_TRY(const Interval found,
+             solve(Composition(parts, remove, true, known ? kFineBits : kMediumBits), result.lower));
       result.upper = std::max(result.upper, found.upper);
       if (known) result.lower = std::max(result.lower, found.lower);
     }
     if (!known && (remove || !alike_below)) {
-      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits)));
+      NF_TRY(const Interval found, solve(Composition(parts, remove, false, kMediumBits), 0));
       result.lower = std::max(result.lower, found.lower);
     }
   }
@@ -511,7 +582,7 @@ bool is_narrow(Interval epsilon) {
 }
 
 Result<Interval> epsilon_of(const Parts& parts, Delta delta) {
-  const auto solve = [&](const Composition& composition) { return composition.epsilon(delta); };
+  const auto solve = [&](const Composition& composition, double enough) { return composition.epsilon(delta, enough); };
   NF_TRY(const Interval found, both_directions(parts, solve));
   if (parts.kinds() <= kMostLaws || is_narrow(found)) return found;
   NF_TRY(const Interval other, both_directions(merged(parts), solve));
@@ -536,7 +607,7 @@ Result<double> epsilon_above(const Parts& parts, Delta delta, NeighbourDirection
 }
 
 Result<Interval> delta_of(const Parts& parts, PrivacyLoss epsilon) {
-  const auto solve = [&](const Composition& composition) { return composition.delta(epsilon); };
+  const auto solve = [&](const Composition& composition, double /*enough*/) { return composition.delta(epsilon); };
   NF_TRY(const Interval found, both_directions(parts, solve));
   if (parts.kinds() <= kMostLaws || found.upper - found.lower <= 1e-5 * found.upper) return found;
   NF_TRY(const Interval other, both_directions(merged(parts), solve));

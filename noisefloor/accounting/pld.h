@@ -6,10 +6,10 @@
 // Method:        Gaussians alone are exact (gaussian_dp.h), and so is one mechanism alone; equal (ε, δ) bounds compose
 //                optimally (composition.h); Poisson-subsampled Gaussians go through contour.h; everything else through
 //                loss_lattice.h. Exponential mechanisms have a dominating pair for their bounded range. Where a
-//                mechanism has no known dominating pair (Skellam noise, sums of discrete Gaussians, zCDP and shuffled
-//                parts), where losses are too large for doubles and where parts are too many, the upper bound comes
-//                from Rényi divergences, amplification, basic composition or merged parts, and the lower bound may be
-//                loose or 0.
+//                mechanism has no known dominating pair (Skellam noise on vectors, sums of discrete Gaussians, zCDP and
+//                shuffled parts), where losses are too large for doubles and where parts are too many, the upper bound
+//                comes from Rényi divergences, amplification, basic composition or merged parts, and the lower bound
+//                may be loose or 0.
 // Requires:      noise multipliers and sensitivities that hold for the adjacency. Within Poisson samples they hold for
 //                a record being there or not, under replace-one too: there, with Gaussian noise, the exact pair is two
 //                records that pull in opposite directions, and with other noise replacing is removing and adding.

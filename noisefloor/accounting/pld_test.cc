@@ -393,6 +393,23 @@ TEST(Pld, PureTreesAddUp) {
   EXPECT_EQ(delta_at(times(10, response(1)), 10).upper, 0);
 }
 
+// A bound without δ holds with every δ. Whole answers that move by 1.5 at most move by 1.
+TEST(Pld, NoDeltaCostsMoreThanNone) {
+  const DpEvent four = times(4, discrete_laplace(0.5956, 1.5));
+  const double pure = epsilon(four, 0).upper;
+  EXPECT_NEAR(pure, 4 / 0.5956, 1e-9);
+  for (double delta : {1e-300, 1e-100, 1e-30, 1e-12, 1e-9, 1e-6, 1e-3}) {
+    EXPECT_LE(epsilon(four, delta).upper, pure) << delta;
+    EXPECT_LE(renyi(four, delta), pure * (1 + 1e-12)) << delta;
+    EXPECT_EQ(delta_at(four, pure).upper, 0);
+    for (const DpEvent& event : {times(50, laplace(2)), times(7, response(3, 5)), times(9, exponential(4)),
+                                 times(20, permute_and_flip(1)), times(3, poisson(0.3, laplace(0.2)))}) {
+      EXPECT_LE(epsilon(event, delta).upper, epsilon(event, 0).upper) << delta;
+    }
+  }
+  EXPECT_GT(epsilon(four, 1e-12).lower, 0.5 * pure);
+}
+
 TEST(Pld, NonPrivateIsInfinite) {
   for (const DpEvent& event :
        {DpEvent(NonPrivateEvent{"raw"}), all_of({laplace(1), NonPrivateEvent{"raw"}}),
@@ -505,6 +522,63 @@ TEST(Pld, NestedSamplesAreOneSample) {
 
 // Against an independent evaluation of the optimal composition of exponential mechanisms with the same t: it is a
 // mechanism that the event describes, hence below; and basic composition is above.
+// One choice: for every x some mechanism has the δ of the dominating pair, (1 − e^{(x−ε)/2})²/(1 − e^−ε).
+TEST(Pld, OneExponentialMechanismIsExact) {
+  for (double e : {0.1, 1.0, 4.0}) {
+    for (double share : {0.1, 0.5, 0.9}) {
+      const double gap = -std::expm1((share - 1) * e / 2);
+      const double truth = gap * gap / -std::expm1(-e);
+      const Interval found = epsilon(exponential(e), truth);
+      EXPECT_LE(found.lower, share * e * (1 + 1e-9));
+      EXPECT_GE(found.upper, share * e * (1 - 1e-9));
+      EXPECT_LE(found.upper - found.lower, 1e-6 * found.upper);
+    }
+  }
+}
+
+// δ(ε) of Skellam noise by its definition: the Bessel functions of Boost, over all outcomes of one or two answers.
+TEST(Pld, SkellamNoiseOnANumberHasALawOfItsOwn) {
+  for (double variance : {1.0, 30.0}) {
+    for (double shift : {1.0, 2.0}) {
+      std::vector<double> p;
+      std::vector<double> q;
+      const int reach = variance > 10 ? 60 : 30;
+      const auto mass = [&](int x) { return std::exp(-variance) * std::cyl_bessel_i(std::abs(x), variance); };
+      for (int x = -reach; x <= reach; ++x) {
+        p.push_back(mass(x));
+        q.push_back(mass(x - static_cast<int>(shift)));
+      }
+      const DpEvent event = SkellamEvent{NoiseVariance::make(variance).value(), L1Sensitivity::make(shift).value(),
+                                         L2Sensitivity::make(shift).value(), kScalar};
+      for (double delta : {1e-2, 1e-5}) {
+        const auto once = [&](double e) {
+          double sum = 0;
+          for (std::size_t i = 0; i < p.size(); ++i) sum += std::max(0.0, p[i] - std::exp(e) * q[i]);
+          return sum;
+        };
+        const auto twice = [&](double e) {
+          double sum = 0;
+          for (std::size_t i = 0; i < p.size(); ++i) {
+            for (std::size_t j = 0; j < p.size(); ++j) {
+              sum += std::max(0.0, p[i] * p[j] - std::exp(e) * q[i] * q[j]);
+            }
+          }
+          return sum;
+        };
+        const Interval one = epsilon(event, delta);
+        const Interval two = epsilon(times(2, event), delta);
+        EXPECT_LE(once(one.upper), delta * (1 + 1e-6)) << variance << ' ' << shift;
+        EXPECT_GE(once(one.lower), delta * (1 - 1e-6)) << variance << ' ' << shift;
+        EXPECT_LE(one.upper - one.lower, 1e-5 * one.upper);
+        EXPECT_LE(twice(two.upper), delta * (1 + 1e-6)) << variance << ' ' << shift;
+        EXPECT_GE(twice(two.lower), delta * (1 - 1e-6)) << variance << ' ' << shift;
+        EXPECT_LE(two.upper - two.lower, 1e-2 * two.upper);
+        EXPECT_GT(once(one.upper * 0.999), delta);
+      }
+    }
+  }
+}
+
 TEST(Pld, ExponentialMechanisms) {
   const auto binomial_delta = [](int k, double e, double t, double x) {
     // Ratios e^t with probability p and e^{t−ε} otherwise.

@@ -53,6 +53,37 @@ TEST(Fft, IsWithinItsErrorOfTheDefinition) {
   }
 }
 
+TEST(Fft, OfRealNumbersIsWithinItsErrorOfTheDefinition) {
+  for (std::size_t n : {2U, 4U, 8U, 64U, 1024U}) {
+    std::vector<double> x(n);
+    std::vector<Complex> same(n);
+    double sum = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      x[j] = ragged(n)[j].real();
+      same[j] = x[j];
+      sum += std::fabs(x[j]);
+    }
+    const std::vector<WideComplex> exact = by_definition(same);
+    const std::vector<Complex> found = fft_of_real(x);
+    ASSERT_EQ(found.size(), n / 2 + 1);
+    for (std::size_t k = 0; k <= n / 2; ++k) {
+      EXPECT_LE(static_cast<double>(std::abs(WideComplex(found[k]) - exact[k])), 2 * fft_error(n) * sum)
+          << n << ' ' << k;
+    }
+  }
+}
+
+// Roots of unity are shared by all lengths: a longer transform before does not change the bits of a shorter one.
+TEST(Fft, LengthsDoNotDisturbEachOther) {
+  std::vector<Complex> before = ragged(64);
+  fft(before);
+  std::vector<Complex> longer = ragged(8192);
+  fft(longer);
+  std::vector<Complex> after = ragged(64);
+  fft(after);
+  EXPECT_EQ(before, after);
+}
+
 TEST(Fft, TheInverseUndoesIt) {
   const std::vector<Complex> original = ragged(4096);
   std::vector<Complex> x = original;
