@@ -7,7 +7,8 @@
 //                probability that the policy accepts (parameters.h); given that no more clients of the registry are
 //                corrupt than the policy says.
 //                With a curious server this holds if the server follows the protocol, with a lying one in any case
-//                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds. Secrets, the
+//                (docs/secagg.md). A neighbour's shares leave this client once, one of the two kinds.
+//                A neighbour whose shares do not open is reported; the round goes on without one of the two. Secrets, the
 //                input and the last answer are wiped when the client is destroyed or the round is aborted.
 // Implements:    Bonawitz et al. 2017, "Practical Secure Aggregation for Privacy-Preserving Machine Learning", on the
 //                sparse graph of Bell et al. 2020.
@@ -44,22 +45,34 @@ struct Policy {
   std::uint32_t minimum_cohort = 3;
   std::optional<std::uint64_t> last_round;  // rounds up to this one are old
   std::optional<PublicKey> server = {};     // the key with which the server signs invitations, known from elsewhere
+  // The least noise multiplier of the sum; none: the client needs no noise. Where there is noise, the configuration has
+  // to count at least `corrupt` of all clients as colluders, who may leave theirs out.
+  std::optional<NoiseMultiplier> noise = {};
 };
 
 class Client {
  public:
   // Refused, with the reason in the message, if the configuration does not keep the policy. The caller has seen to it
-  // that the configuration is the server's; accept() does it by the server's signature.
+  // that the configuration is the server's; accept() does it by the server's signature. A stream that can be replayed
+  // is refused unless the configuration says that the round is, and a secure one if it does.
   [[nodiscard]] static Result<Client> join(const RoundConfig& config, const Registry& registry, std::uint32_t number,
-                                           const SigningKey& key, const Policy& policy, BitStream& stream);
+                                           const SigningKey& key, const Policy& policy, SecureRandom& stream);
+  [[nodiscard]] static Result<Client> join(const RoundConfig& config, const Registry& registry, std::uint32_t number,
+                                           const SigningKey& key, const Policy& policy, ReplayRandom& stream);
 
   Client(Client&&) noexcept = default;
   Client& operator=(Client&&) noexcept = default;
   ~Client() { wipe_private(); }
 
   // The same for an invitation as it arrives. Refused unless the policy names the server's key, and it signed this.
+  template <class Stream>
   [[nodiscard]] static Result<Client> accept(Bytes invitation, const Registry& registry, std::uint32_t number,
-                                             const SigningKey& key, const Policy& policy, BitStream& stream);
+                                             const SigningKey& key, const Policy& policy, Stream& stream) {
+    NF_TRY(const RoundConfig config, invited_to(invitation, policy));
+    return join(config, registry, number, key, policy, stream);
+  }
+  // The configuration of an invitation that the server signed whose key the policy names.
+  [[nodiscard]] static Result<RoundConfig> invited_to(Bytes invitation, const Policy& policy);
 
   // The first message to the server.
   [[nodiscard]] const Message& advertisement() const { return advertisement_; }
@@ -78,17 +91,25 @@ class Client {
   struct Neighbour {
     Advertisement keys;
     Secret32 agreed;  // from the channel keys
+    // Once its shares have opened:
     std::optional<ShareBytes> mask_key_share;
     std::optional<ShareBytes> own_mask_share;
+    // Once it goes on: the seed of the mask that is shared with it.
+    std::optional<MaskSeed> seed;
   };
 
   Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
          const Policy& policy, BitStream& stream);
 
+  [[nodiscard]] static Result<Client> join_by(const RoundConfig& config, const Registry& registry, std::uint32_t number,
+                                              const SigningKey& key, const Policy& policy, BitStream& stream);
+
   // Each returns the answer, or the reason to abort.
   struct Answer;
   [[nodiscard]] Answer answer(const Envelope& envelope);
-  [[nodiscard]] Answer share_keys(Bytes body);
+  [[nodiscard]] Answer hear_roster(Bytes body);
+  [[nodiscard]] Answer share_secrets();
+  [[nodiscard]] Answer open_shares(Bytes body);
   [[nodiscard]] Answer mask_input(Bytes body);
   [[nodiscard]] Answer hear_survivors(Bytes body);
   [[nodiscard]] Answer hear_confirmations(Bytes body);
@@ -96,7 +117,7 @@ class Client {
   // How many neighbours are in `set`.
   [[nodiscard]] std::uint32_t neighbours_in(const ClientSet& set) const;
   [[nodiscard]] Error abort(AbortReason reason);
-  // Overwrites the input and the last answer, which holds shares or a masked input.
+  // Overwrites the input and the last answer, which holds shares, seeds or a masked input.
   void wipe_private();
 
   RoundConfig config_;

@@ -11,6 +11,26 @@ double SideCost::seconds(const Rates& rates) const {
          verifications / rates.verifications;
 }
 
+namespace {
+
+// How many hashes prove `known` leaves at random places of a tree with `leaves` leaves: at each level, the siblings that
+// are not known. log(1 − x) of a block of leaves that holds none of the known ones, as if these were drawn one by one.
+double proof_hashes(double leaves, double known) {
+  const auto empty = [&](double block) {
+    double log_probability = 0;
+    for (double i = 0; i < known; ++i) {
+      if (leaves - block - i <= 0) return 0.0;
+      log_probability += std::log((leaves - block - i) / (leaves - i));
+    }
+    return std::exp(log_probability);
+  };
+  double hashes = 0;
+  for (double block = 1; block < leaves; block *= 2) hashes += leaves / block * (empty(block) - empty(2 * block));
+  return hashes;
+}
+
+}  // namespace
+
 RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology, std::uint64_t dimension,
                         unsigned bits) {
   const double clients = assumptions.clients;
@@ -26,16 +46,19 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
 
   const double advertisement = kHeaderBytes + kAdvertisementBytes;
   const double shares = around + kSealedBytes * degree;
-  const double masked = around + 32 + payload;
+  const double receipt = around + std::ceil(degree / 8) + kCheckBytes * degree;
+  const double masked = around + 32 + kPrintBytes * degree + payload;
   const double confirmation = lying * (around + 64);
-  const double unmasking = around + kShareBytes * degree;
-  const double roster = around + kAdvertisementBytes * clients;
-  const double delivery = around + set + kSealedBytes * degree;
+  const double gone = std::round(degree * dropped / clients);  // of the neighbours
+  const double unmasking = around + kShareBytes * degree + kMaskSeedBytes * gone;
+  const double roster = around + 32 + set + kKeysBytes * degree + 32 * proof_hashes(clients, degree + 1);
+  const double delivery = around + 32 + std::ceil(degree / 8) + kSealedBytes * degree;
+  const double sharers = around + set;
   const double survivors = around + set;
   const double confirmations = lying * (around + (4 + 64) * static_cast<double>(topology.threshold));
 
-  const double up = shares + masked + confirmation + unmasking;
-  const double down = roster + delivery + survivors + confirmations;
+  const double up = shares + receipt + masked + confirmation + unmasking;
+  const double down = roster + delivery + sharers + survivors + confirmations;
   const SideCost client{.sent_bytes = advertisement + up,
                         .received_bytes = down,
                         .mask_bytes = (degree + 1) * lane_bytes,
@@ -43,15 +66,16 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
                         .agreements = 2 * degree + 3,  // two make the own public keys
                         .verifications = degree + lying * static_cast<double>(topology.threshold)};
   const double recovered = dropped * degree * stayed / clients;  // masks between those who left and those who stayed
-  const double received = clients * shares + stayed * (masked + confirmation + unmasking);
-  const double sent = clients * (roster + delivery) + stayed * (survivors + confirmations);
+  const double received = clients * (shares + receipt) + stayed * (masked + confirmation + unmasking);
+  const double sent = clients * (roster + delivery + sharers) + stayed * (survivors + confirmations);
   const SideCost server{.sent_bytes = sent,
                         .received_bytes = clients * advertisement + received,
                         .mask_bytes = (stayed + recovered) * lane_bytes,
                         .tagged_bytes = sent + received,
-                        .agreements = clients + dropped + recovered,
+                        .agreements = clients + dropped,
                         .verifications = clients + lying * degree};
-  return {client, server, payload, 4 * static_cast<double>(dimension)};
+  const double neighbours = roster - around - 32 - set + kSealedBytes * degree;
+  return {client, server, neighbours, payload, 4 * static_cast<double>(dimension)};
 }
 
 Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits) {

@@ -1,8 +1,10 @@
 // The cost of a round for each side, before it is run: bytes, masks, key agreements; and seconds, given how fast a
 // machine is.
 //
-// Guarantee:     bytes of messages are exact for the number of clients that take part; the server's work is for the
-//                expected number of dropouts, all of them after sharing their keys, which is when they cost most.
+// Guarantee:     bytes of messages are exact for the number of clients that take part, except those of the roster's
+//                proof and of the seeds of masks with dropouts, which are expected ones on a sparse graph; the server's
+//                work is for the expected number of dropouts, all of them after sharing their keys, which is when they
+//                cost most.
 // Thread safety: pure functions.
 #pragma once
 
@@ -36,8 +38,9 @@ struct SideCost {
 struct RoundCost {
   SideCost client;  // for a client that stays to the end
   SideCost server;
-  double payload_bytes;  // a packed vector
-  double plain_bytes;    // the same as 32-bit floating-point numbers
+  double neighbour_bytes;  // of what a client receives: keys, proofs and shares of its neighbours
+  double payload_bytes;    // a packed vector
+  double plain_bytes;      // the same as 32-bit floating-point numbers
 };
 
 // Requires a topology for these assumptions, and 1 ≤ bits ≤ kMaxBits.

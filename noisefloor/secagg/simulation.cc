@@ -5,8 +5,11 @@
 
 namespace noisefloor::secagg {
 
-Cohort Cohort::draw(std::uint32_t clients, BitStream& stream) {
+namespace {
+
+Cohort draw_cohort(std::uint32_t clients, BitStream& stream, bool replayed) {
   Cohort cohort;
+  cohort.replayed = replayed;
   for (std::uint32_t i = 0; i < clients; ++i) {
     std::array<std::uint8_t, 32> seed;
     stream.fill(std::as_writable_bytes(std::span(seed)));
@@ -18,12 +21,20 @@ Cohort Cohort::draw(std::uint32_t clients, BitStream& stream) {
   return cohort;
 }
 
+}  // namespace
+
+Cohort Cohort::draw(std::uint32_t clients, SecureRandom& stream) { return draw_cohort(clients, stream, false); }
+Cohort Cohort::draw(std::uint32_t clients, ReplayRandom& stream) { return draw_cohort(clients, stream, true); }
+
 RoundConfig Cohort::config(std::uint64_t round, const Topology& topology, ThreatModel threat,
                            std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const {
   RoundConfig config;
   config.round = round;
   config.registry = digest_of(registry);
-  config.server = AgreementKey(server.clone()).public_key();
+  const AgreementKey key(server.clone());
+  config.server = key.public_key();
+  config.challenge = Server::challenge(key, round);
+  config.replayed = replayed;
   config.threat = threat;
   config.clients = static_cast<std::uint32_t>(registry.size());
   config.degree = topology.degree;
@@ -61,9 +72,11 @@ const Message* RecordingNetwork::sent(std::uint32_t client, MessageType type) co
   return found == sent_.end() ? nullptr : &found->second;
 }
 
-Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
-                                    const std::function<LaneVector(std::uint32_t)>& input, BitStream& stream,
-                                    Network& network) {
+namespace {
+
+template <class Stream>
+Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                              const std::function<LaneVector(std::uint32_t)>& input, Stream& stream, Network& network) {
   NF_TRY(Server server, Server::create(config, cohort.registry, AgreementKey(cohort.server.clone())));
   std::vector<Client> clients;
   std::vector<std::uint32_t> listening;
@@ -103,6 +116,20 @@ Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& con
   outcome.culprits = server.culprits();
   if (!outcome.aborted.has_value()) outcome.sum = server.sum();
   return outcome;
+}
+
+}  // namespace
+
+Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                    const std::function<LaneVector(std::uint32_t)>& input, SecureRandom& stream,
+                                    Network& network) {
+  return simulate(cohort, config, policy, input, stream, network);
+}
+
+Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                    const std::function<LaneVector(std::uint32_t)>& input, ReplayRandom& stream,
+                                    Network& network) {
+  return simulate(cohort, config, policy, input, stream, network);
 }
 
 }  // namespace noisefloor::secagg

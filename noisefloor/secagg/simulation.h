@@ -25,8 +25,10 @@ struct Cohort {
   std::vector<SigningKey> keys;
   Registry registry;
   Secret32 server;
+  bool replayed = false;  // drawn from a ReplayRandom: so are rounds by config()
 
-  [[nodiscard]] static Cohort draw(std::uint32_t clients, BitStream& stream);
+  [[nodiscard]] static Cohort draw(std::uint32_t clients, SecureRandom& stream);
+  [[nodiscard]] static Cohort draw(std::uint32_t clients, ReplayRandom& stream);
   // The configuration of a round among them; `model` is left empty. A topology that states no minimum roster gets the
   // smallest possible one.
   [[nodiscard]] RoundConfig config(std::uint64_t round, const Topology& topology, ThreatModel threat,
@@ -76,6 +78,9 @@ struct RoundOutcome {
 // wrong shape.
 [[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
                                                   const std::function<LaneVector(std::uint32_t)>& input,
-                                                  BitStream& stream, Network& network);
+                                                  SecureRandom& stream, Network& network);
+[[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                                  const std::function<LaneVector(std::uint32_t)>& input,
+                                                  ReplayRandom& stream, Network& network);
 
 }  // namespace noisefloor::secagg
