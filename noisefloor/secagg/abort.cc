@@ -32,6 +32,8 @@ Entry entry_of(AbortReason reason) {
       return {"replay-refused", "replayed rounds take a ReplayRandom, and all others a SecureRandom"};
     case AbortReason::kNotInvited:
       return {"not-invited", "the invitation is not signed with the server's key that this client knows"};
+    case AbortReason::kEpochRefused:
+      return {"epoch-refused", "the round belongs to another epoch, or the epoch has had its rounds: begin anew"};
     case AbortReason::kOldRound:
       return {"old-round", "this client took part in this round or a later one before"};
     case AbortReason::kThresholdTooLow:

@@ -20,6 +20,7 @@ enum class AbortReason : std::uint8_t {
   kNoiseRefused,          // the noise is not what the client insists on, or does not fit the configuration
   kReplayRefused,         // a stream that can be replayed in a round that is not, or the other way round
   kNotInvited,            // the invitation is not signed by the server that the client knows
+  kEpochRefused,          // the keys of another epoch, or of none, or of one that has had its rounds
   kOldRound,              // the client took part in this round, or a later one, before
   kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
   // Keys

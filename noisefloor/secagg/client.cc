@@ -96,8 +96,9 @@ Result<Client> Client::join(const RoundConfig& config, const Registry& registry,
   return join_by(config, registry, number, key, policy, stream);
 }
 
-Result<Client> Client::join_by(const RoundConfig& config, const Registry& registry, std::uint32_t number,
-                               const SigningKey& key, const Policy& policy, BitStream& stream) {
+// Whether a client of this number and policy may take part in a round of this configuration.
+Result<void> Client::check(const RoundConfig& config, const Registry& registry, std::uint32_t number,
+                           const SigningKey& key, const Policy& policy) {
   if (!check_config(config).has_value() || config.clients != registry.size() ||
       config.registry != digest_of(registry)) {
     return error_of(AbortReason::kConfigurationRefused);
@@ -108,11 +109,77 @@ Result<Client> Client::join_by(const RoundConfig& config, const Registry& regist
   if (config.minimum_cohort < policy.minimum_cohort) return error_of(AbortReason::kCohortTooSmall);
   if (!keeps_noise(policy, config)) return error_of(AbortReason::kNoiseRefused);
   if (!is_secure(policy, config)) return error_of(AbortReason::kThresholdTooLow);
+  return success();
+}
+
+Result<Client> Client::join_by(const RoundConfig& config, const Registry& registry, std::uint32_t number,
+                               const SigningKey& key, const Policy& policy, BitStream& stream) {
+  NF_TRY_VOID(check(config, registry, number, key, policy));
+  if (config.epoch != Digest{}) return error_of(AbortReason::kEpochRefused);
   Client client(config, registry, number, key, policy, stream);
+  client.draw_keys();
   auto agreed = client.channel_keys_->agree(config.server);
   if (!agreed.has_value()) return error_of(AbortReason::kBadKey);
   client.channel_ = channel_key(agreed.value(), digest_of(config));
   return client;
+}
+
+Result<Client> Client::resume(const RoundConfig& config, const Registry& registry, ClientEpoch& epoch,
+                              const SigningKey& key, const Policy& policy, SecureRandom& stream) {
+  if (config.replayed) return error_of(AbortReason::kReplayRefused);
+  return resume_by(config, registry, epoch, key, policy, stream);
+}
+
+Result<Client> Client::resume(const RoundConfig& config, const Registry& registry, ClientEpoch& epoch,
+                              const SigningKey& key, const Policy& policy, ReplayRandom& stream) {
+  if (!config.replayed) return error_of(AbortReason::kReplayRefused);
+  return resume_by(config, registry, epoch, key, policy, stream);
+}
+
+Result<Client> Client::resume_by(const RoundConfig& config, const Registry& registry, ClientEpoch& epoch,
+                                 const SigningKey& key, const Policy& policy, BitStream& stream) {
+  NF_TRY_VOID(check(config, registry, epoch.number_, key, policy));
+  EpochTerms& terms = epoch.terms_;
+  if (config.epoch != terms.id || config.registry != terms.registry) return error_of(AbortReason::kEpochRefused);
+  if (config.round < terms.next_round) return error_of(AbortReason::kOldRound);
+  if (!terms.can_follow(config.round) || config.round - terms.first_round > policy.epoch_rounds) {
+    return error_of(AbortReason::kEpochRefused);
+  }
+  const std::vector<std::uint32_t> numbers = numbers_of(terms.present);
+  const auto clients = static_cast<std::uint32_t>(numbers.size());
+  if (clients < config.minimum_roster) return error_of(AbortReason::kRosterTooSmall);
+  if (degree_among(config, clients) + 1 != clients) return error_of(AbortReason::kEpochRefused);
+  if (clients - 1 < config.threshold) return error_of(AbortReason::kTooFewNeighbours);
+
+  Client client(config, registry, epoch.number_, key, policy, stream);
+  const std::uint64_t index = terms.index_of(config.round);
+  terms.next_round = config.round + 1;
+  client.began_epoch_ = true;
+  client.channel_ = epoch.server_->take(index);
+  client.context_ = context_of(digest_of(config), terms.id, terms.present.bytes());
+  client.stand_on(Graph(clients, clients - 1, graph_seed(client.context_)), numbers);
+  for (ClientEpoch::Member& other : epoch.others_) {
+    client.known_.push_back({{other.number, {}, {}, {}}, other.chain.take(index), {}, {}, {}});
+  }
+  client.deposit_ = draw_secret(stream);
+  client.advertisement_ = client.share_secrets();
+  return client;
+}
+
+Result<ClientEpoch> Client::epoch() {
+  const bool is_complete = neighbours_.size() + 1 == roster_clients_;
+  if (began_epoch_ || aborted_.has_value() || known_.empty() || !is_complete) {
+    return error_of(AbortReason::kEpochRefused);
+  }
+  began_epoch_ = true;
+  ClientEpoch epoch;
+  epoch.terms_ = {epoch_id(context_), config_.registry, config_.round, config_.round + 1, present_};
+  epoch.number_ = number_;
+  for (const Neighbour& each : known_) {
+    epoch.others_.push_back({each.keys.client, KeyChain(pair_chain(each.agreed, context_, number_, each.keys.client))});
+  }
+  epoch.server_.emplace(server_chain(channel_, context_, number_));
+  return epoch;
 }
 
 Result<RoundConfig> Client::invited_to(Bytes invitation, const Policy& policy) {
@@ -129,11 +196,13 @@ Result<RoundConfig> Client::invited_to(Bytes invitation, const Policy& policy) {
 
 Client::Client(const RoundConfig& config, const Registry& registry, std::uint32_t number, const SigningKey& key,
                const Policy& policy, BitStream& stream)
-    : config_(config), registry_(&registry), number_(number), key_(&key), policy_(policy), stream_(&stream) {
-  channel_keys_.emplace(draw_secret(stream));
-  mask_keys_.emplace(draw_secret(stream));
-  advertised_ = {number, channel_keys_->public_key(), mask_keys_->public_key(), {}};
-  advertised_.signature = key.sign(signed_keys(digest_of(config), advertised_));
+    : config_(config), registry_(&registry), number_(number), key_(&key), policy_(policy), stream_(&stream) {}
+
+void Client::draw_keys() {
+  channel_keys_.emplace(draw_secret(*stream_));
+  mask_keys_.emplace(draw_secret(*stream_));
+  advertised_ = {number_, channel_keys_->public_key(), mask_keys_->public_key(), {}};
+  advertised_.signature = key_->sign(signed_keys(digest_of(config_), advertised_));
   advertisement_ = to_message(advertised_);
 }
 
@@ -194,13 +263,9 @@ Client::Answer Client::hear_roster(Bytes body) {
   if (clients - 1 < config_.threshold) return AbortReason::kTooFewNeighbours;
 
   const Digest config = digest_of(config_);
-  roster_clients_ = clients;
-  place_ = static_cast<std::uint32_t>(std::lower_bound(numbers.begin(), numbers.end(), number_) - numbers.begin());
   context_ = context_of(config, roster->root, roster->present.bytes());
-  const Graph graph(clients, degree_among(config_, clients), graph_seed(context_));
-  neighbours_ = graph.neighbours(place_);
-  committee_ = graph.committee();
-  for (const std::uint32_t place : committee_) committee_numbers_.push_back(numbers[place]);
+  present_ = roster->present;
+  stand_on(Graph(clients, degree_among(config_, clients), graph_seed(context_)), numbers);
   std::vector<std::uint32_t> neighbours;
   for (const std::uint32_t place : neighbours_) neighbours.push_back(numbers[place]);
   if (!parse_neighbours(body, neighbours, *roster)) return AbortReason::kMalformed;
@@ -217,12 +282,21 @@ Client::Answer Client::hear_roster(Bytes body) {
   return share_secrets();
 }
 
-Client::Answer Client::share_secrets() {
+void Client::stand_on(const Graph& graph, const std::vector<std::uint32_t>& numbers) {
+  roster_clients_ = graph.clients();
+  place_ = static_cast<std::uint32_t>(std::lower_bound(numbers.begin(), numbers.end(), number_) - numbers.begin());
+  neighbours_ = graph.neighbours(place_);
+  committee_ = graph.committee();
+  for (const std::uint32_t place : committee_) committee_numbers_.push_back(numbers[place]);
+}
+
+Message Client::share_secrets() {
   std::vector<std::uint32_t> points;
   for (const std::uint32_t place : neighbours_) points.push_back(place + 1);
   own_ = draw_secret(*stream_);
   const FillUniform uniform = [this](std::span<std::uint8_t> out) { fill(*stream_, out); };
-  const auto mask_key_shares = share_secret(mask_keys_->secret(), config_.threshold, points, uniform);
+  const auto mask_key_shares =
+      share_secret(deposit_.has_value() ? *deposit_ : mask_keys_->secret(), config_.threshold, points, uniform);
   const auto own_mask_shares = share_secret(own_, config_.threshold, points, uniform);
   const auto blinding = draw_blinding(config_.threshold, points, uniform);
   NF_CHECK(mask_key_shares.has_value() && own_mask_shares.has_value() && blinding.has_value(),
@@ -240,7 +314,15 @@ Client::Answer Client::share_secrets() {
     std::copy(closed.begin(), closed.end(), sealed[i].begin());
   }
   due_ = MessageType::kDelivery;
-  return shares_message(number_, sealed, channel_);
+  if (!deposit_.has_value()) return shares_message(number_, sealed, channel_);
+  Deposit deposit{deposit_commitment(*deposit_, context_, number_), {}};
+  std::vector<MaskSeed> hidden;
+  for (Neighbour& each : known_) {
+    each.seed = pair_seed(each.agreed, context_, number_, each.keys.client);
+    hidden.push_back(deposited(*each.seed, *deposit_, context_, number_, each.keys.client));
+  }
+  for (const MaskSeed& seed : hidden) deposit.seeds.emplace_back(seed.bytes());
+  return shares_message(number_, deposit, sealed, channel_);
 }
 
 Client::Answer Client::open_shares(Bytes body) {
@@ -287,9 +369,11 @@ Client::Answer Client::mask_input(Bytes body) {
     if (!sharing_->contains(neighbours_[i])) continue;
     Neighbour& neighbour = known_[i];
     if (!neighbour.mask_key_share.has_value()) return AbortReason::kSharesUnreadable;
-    const auto agreed = mask_keys_->agree(neighbour.keys.mask_key);
-    if (!agreed.has_value()) return AbortReason::kBadKey;
-    neighbour.seed = pair_seed(agreed.value(), context_, number_, neighbour.keys.client);
+    if (!neighbour.seed.has_value()) {
+      const auto agreed = mask_keys_->agree(neighbour.keys.mask_key);
+      if (!agreed.has_value()) return AbortReason::kBadKey;
+      neighbour.seed = pair_seed(agreed.value(), context_, number_, neighbour.keys.client);
+    }
     const MaskPrint print = print_of(*neighbour.seed, context_);
     prints.insert(prints.end(), print.begin(), print.end());
     // The client with the lower place adds, the other subtracts.
@@ -300,6 +384,7 @@ Client::Answer Client::mask_input(Bytes body) {
   wipe(input_->lane_bytes());
   input_.reset();
   mask_keys_.reset();
+  deposit_.reset();
   own_ = Secret32();
   due_ = MessageType::kSurvivors;
   return message;
@@ -361,6 +446,7 @@ Error Client::abort(AbortReason reason) {
   aborted_ = reason;
   channel_keys_.reset();
   mask_keys_.reset();
+  deposit_.reset();
   own_ = Secret32();
   channel_ = Secret32();
   wipe_private();

@@ -1,5 +1,6 @@
 #include "noisefloor/secagg/costs.h"
 
+#include <bit>
 #include <cmath>
 
 #include "noisefloor/secagg/messages.h"
@@ -13,8 +14,8 @@ double SideCost::seconds(const Rates& rates) const {
 
 namespace {
 
-// How many hashes prove `known` leaves at random places of a tree with `leaves` leaves: at each level, the siblings that
-// are not known. log(1 − x) of a block of leaves that holds none of the known ones, as if these were drawn one by one.
+// How many hashes prove `known` leaves at random places of a tree with `leaves` leaves: at each level, the siblings
+// that are not known. A block of leaves is empty if none of the known ones, drawn one by one, falls into it.
 double proof_hashes(double leaves, double known) {
   const auto empty = [&](double block) {
     double log_probability = 0;
@@ -78,9 +79,25 @@ RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology
   return {client, server, neighbours, payload, 4 * static_cast<double>(dimension)};
 }
 
-Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits) {
+Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits,
+                                const std::optional<NoiseWish>& noise) {
   NF_TRY(const Topology topology, find_topology(assumptions));
-  return PlannedRound{assumptions, dimension, bits, topology, cost_of_round(assumptions, topology, dimension, bits)};
+  PlannedRound round{assumptions, dimension, bits, topology, {}};
+  std::uint64_t coordinates = dimension;
+  if (noise.has_value()) {
+    const auto dropped = static_cast<std::uint32_t>(std::floor(assumptions.drop * assumptions.clients));
+    NF_TRY(round.noise, plan_noise({.law = noise->law,
+                                    .dimension = dimension,
+                                    .clip = ClipNorm::of(1),  // all that follows is relative to it
+                                    .noise_multiplier = noise->multiplier,
+                                    .clients = assumptions.clients,
+                                    .minimum_survivors = assumptions.clients - dropped,
+                                    .colluders = corrupt_clients(assumptions.corrupt, assumptions.clients),
+                                    .bits = bits}));
+    coordinates = std::bit_ceil(dimension);
+  }
+  round.cost = cost_of_round(assumptions, topology, coordinates, bits);
+  return round;
 }
 
 }  // namespace noisefloor::secagg

@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/secagg/lane_vector.h"
 #include "noisefloor/secagg/parameters.h"
+#include "noisefloor/secagg/round_noise.h"
 
 namespace noisefloor::secagg {
 
@@ -47,16 +49,26 @@ struct RoundCost {
 [[nodiscard]] RoundCost cost_of_round(const Assumptions& assumptions, const Topology& topology, std::uint64_t dimension,
                                       unsigned bits);
 
-// A round as it is planned: its topology, and what it will cost.
+// A round as it is planned: its topology, what it will cost, and its noise if there is any.
 struct PlannedRound {
   Assumptions assumptions;
   std::uint64_t dimension;
   unsigned bits;
   Topology topology;
   RoundCost cost;
+  std::optional<NoisePlan> noise = {};
 };
 
-// Refused where find_topology refuses. Requires 1 ≤ bits ≤ kMaxBits.
-[[nodiscard]] Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits);
+// Noise that is planned with a round: everything else follows from the round's assumptions. As many clients survive as
+// do not drop out, and those that are assumed to be corrupt leave their noise out.
+struct NoiseWish {
+  NoiseMultiplier multiplier;
+  NoiseLaw law = NoiseLaw::kSkellam;
+};
+
+// Refused where find_topology and plan_noise refuse. Requires 1 ≤ bits ≤ kMaxBits. With noise, vectors are padded to a
+// power of two.
+[[nodiscard]] Result<PlannedRound> plan_round(const Assumptions& assumptions, std::uint64_t dimension, unsigned bits,
+                                              const std::optional<NoiseWish>& noise = {});
 
 }  // namespace noisefloor::secagg

@@ -85,4 +85,32 @@ CheckCoefficients challenge_coefficients(const Digest& nonce, const Digest& cont
   return check_coefficients(uniform.bytes());
 }
 
+Digest epoch_id(const Digest& context) { return labelled_digest("epoch", {context}); }
+
+Secret32 pair_chain(const Secret32& agreed, const Digest& context, std::uint32_t a, std::uint32_t b) {
+  return derive<32>(agreed.bytes(), context, info("pair chain", {std::min(a, b), std::max(a, b)}));
+}
+
+Secret32 server_chain(const Secret32& channel, const Digest& context, std::uint32_t client) {
+  return derive<32>(channel.bytes(), context, info("server chain", {client}));
+}
+
+Secret32 next_in_chain(const Secret32& key) { return derive<32>(key.bytes(), {}, info("chain next", {})); }
+
+Secret32 taken_from_chain(const Secret32& key) { return derive<32>(key.bytes(), {}, info("chain round", {})); }
+
+Digest deposit_commitment(const Secret32& secret, const Digest& context, std::uint32_t client) {
+  const Secret32 key = derive<32>(secret.bytes(), context, info("deposit commitment", {client}));
+  Digest digest;
+  std::copy(key.bytes().begin(), key.bytes().end(), digest.begin());
+  return digest;
+}
+
+MaskSeed deposited(const MaskSeed& seed, const Secret32& secret, const Digest& context, std::uint32_t client,
+                   std::uint32_t other) {
+  MaskSeed result = derive<kMaskSeedBytes>(secret.bytes(), context, info("deposit", {client, other}));
+  for (std::size_t i = 0; i < kMaskSeedBytes; ++i) result.bytes()[i] ^= seed.bytes()[i];
+  return result;
+}
+
 }  // namespace noisefloor::secagg

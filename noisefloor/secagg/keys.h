@@ -50,4 +50,20 @@ using MaskPrint = std::array<std::uint8_t, 16>;
 [[nodiscard]] Digest challenge_commitment(const Digest& nonce);
 [[nodiscard]] CheckCoefficients challenge_coefficients(const Digest& nonce, const Digest& context);
 
+// --- Epochs (epoch.h) ------------------------------------------------------------------------------------------------
+
+[[nodiscard]] Digest epoch_id(const Digest& context);
+// The first keys of the chains: between two clients, and between a client and the server.
+[[nodiscard]] Secret32 pair_chain(const Secret32& agreed, const Digest& context, std::uint32_t a, std::uint32_t b);
+[[nodiscard]] Secret32 server_chain(const Secret32& channel, const Digest& context, std::uint32_t client);
+[[nodiscard]] Secret32 next_in_chain(const Secret32& key);
+[[nodiscard]] Secret32 taken_from_chain(const Secret32& key);
+
+// In a round of an epoch the seeds of a client's masks are deposited under a secret of the round, whose shares take the
+// place of those of the mask key.
+[[nodiscard]] Digest deposit_commitment(const Secret32& secret, const Digest& context, std::uint32_t client);
+// Hides the seed of the mask shared with `other`, or shows a hidden one.
+[[nodiscard]] MaskSeed deposited(const MaskSeed& seed, const Secret32& secret, const Digest& context,
+                                 std::uint32_t client, std::uint32_t other);
+
 }  // namespace noisefloor::secagg

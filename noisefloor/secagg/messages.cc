@@ -157,6 +157,24 @@ Message shares_message(std::uint32_t from, const std::vector<SealedShares>& seal
   return finish(std::move(out), MessageType::kShares, channel);
 }
 
+Message shares_message(std::uint32_t from, const Deposit& deposit, const std::vector<SealedShares>& sealed,
+                       const Secret32& channel) {
+  Writer out = begin(MessageType::kShares, from, 32 + (kMaskSeedBytes + kSealedBytes) * sealed.size());
+  out.bytes(deposit.commitment);
+  for (const Bytes seed : deposit.seeds) out.bytes(seed);
+  for (const SealedShares& each : sealed) out.bytes(each);
+  return finish(std::move(out), MessageType::kShares, channel);
+}
+
+std::optional<Deposit> take_deposit(Bytes& body, std::size_t neighbours) {
+  Reader in(body);
+  Deposit deposit;
+  deposit.commitment = in.array<32>();
+  for (std::size_t i = 0; i < neighbours; ++i) deposit.seeds.push_back(in.bytes(kMaskSeedBytes));
+  body = in.bytes(in.left());
+  return in.done() ? std::optional(std::move(deposit)) : std::nullopt;
+}
+
 std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t neighbours) {
   if (body.size() != kSealedBytes * neighbours) return std::nullopt;
   Reader in(body);

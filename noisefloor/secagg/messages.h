@@ -125,6 +125,17 @@ using SealedShares = std::array<std::uint8_t, kSealedBytes>;
                                      const Secret32& channel);
 [[nodiscard]] std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t neighbours);
 
+// The same in a round of an epoch, which has no mask keys: the seeds of the masks are deposited under a secret, and
+// its shares take the place of those of a mask key.
+struct Deposit {
+  Digest commitment{};       // to the secret
+  std::vector<Bytes> seeds;  // hidden, one for each neighbour, in order
+};
+[[nodiscard]] Message shares_message(std::uint32_t from, const Deposit& deposit,
+                                     const std::vector<SealedShares>& sealed, const Secret32& channel);
+// Reads the deposit and leaves the shares in `body`.
+[[nodiscard]] std::optional<Deposit> take_deposit(Bytes& body, std::size_t neighbours);
+
 struct Delivery {
   Digest nonce;                      // the challenge that the configuration commits to
   ClientSet sharing;                 // the neighbours that sent shares, by index

@@ -65,16 +65,67 @@ Digest Server::challenge(const AgreementKey& key, std::uint64_t round) {
   return challenge_commitment(nonce);
 }
 
-Result<Server> Server::create(const RoundConfig& config, const Registry& registry, AgreementKey key) {
+namespace {
+
+Result<void> check(const RoundConfig& config, const Registry& registry, const AgreementKey& key) {
   NF_TRY_VOID(check_config(config));
   if (config.clients != registry.size() || config.registry != digest_of(registry)) {
     return invalid_argument("the configuration is for another registry of clients");
   }
   if (config.server != key.public_key()) return invalid_argument("the configuration names another key of the server");
-  if (config.challenge != challenge(key, config.round)) {
+  if (config.challenge != Server::challenge(key, config.round)) {
     return invalid_argument("the configuration commits to another challenge: take Server::challenge");
   }
+  return success();
+}
+
+}  // namespace
+
+Result<Server> Server::create(const RoundConfig& config, const Registry& registry, AgreementKey key) {
+  NF_TRY_VOID(check(config, registry, key));
+  if (config.epoch != Digest{}) return invalid_argument("the configuration is of a round of an epoch: resume it");
   return Server(config, registry, std::move(key));
+}
+
+Result<Server> Server::resume(const RoundConfig& config, const Registry& registry, AgreementKey key,
+                              ServerEpoch& epoch) {
+  NF_TRY_VOID(check(config, registry, key));
+  EpochTerms& terms = epoch.terms_;
+  const auto clients = static_cast<std::uint32_t>(epoch.clients_.size());
+  if (config.epoch != terms.id || config.registry != terms.registry || !terms.can_follow(config.round) ||
+      clients < config.minimum_roster || clients - 1 < config.threshold ||
+      degree_among(config, clients) + 1 != clients) {
+    return error_of(AbortReason::kEpochRefused);
+  }
+  Server server(config, registry, std::move(key));
+  const std::uint64_t index = terms.index_of(config.round);
+  terms.next_round = config.round + 1;
+  server.began_epoch_ = true;
+  server.present_ = terms.present;
+  server.context_ = context_of(server.config_digest_, terms.id, terms.present.bytes());
+  for (ServerEpoch::Member& each : epoch.clients_) {
+    Entry entry{};
+    entry.keys.client = each.number;
+    entry.channel = each.chain.take(index);
+    server.entries_.push_back(std::move(entry));
+  }
+  server.draw_graph();
+  server.stage_ = Stage::kShares;
+  return server;
+}
+
+Result<ServerEpoch> Server::epoch() {
+  const auto clients = static_cast<std::uint32_t>(entries_.size());
+  if (began_epoch_ || clients == 0 || degree_among(config_, clients) + 1 != clients) {
+    return error_of(AbortReason::kEpochRefused);
+  }
+  began_epoch_ = true;
+  ServerEpoch epoch;
+  epoch.terms_ = {epoch_id(context_), config_.registry, config_.round, config_.round + 1, present_};
+  for (const Entry& each : entries_) {
+    epoch.clients_.push_back({each.keys.client, KeyChain(server_chain(each.channel, context_, each.keys.client))});
+  }
+  return epoch;
 }
 
 Server::Server(const RoundConfig& config, const Registry& registry, AgreementKey key)
@@ -110,7 +161,9 @@ std::optional<AbortReason> Server::take_advertisement(const Envelope& envelope) 
   }
   auto agreed = key_.agree(keys->channel_key);
   if (!agreed.has_value()) return AbortReason::kBadKey;
-  Entry entry{*keys, channel_key(agreed.value(), config_digest_), {}, {}, {}, {}, {}, false, {}, {}};
+  Entry entry{};
+  entry.keys = *keys;
+  entry.channel = channel_key(agreed.value(), config_digest_);
   joining_.emplace(keys->client, std::move(entry));
   return std::nullopt;
 }
@@ -124,8 +177,16 @@ std::optional<AbortReason> Server::take(const Envelope& envelope) {
   switch (envelope.type) {
     case MessageType::kShares: {
       if (sharing_.contains(*place)) return AbortReason::kNotDue;
-      auto sealed = parse_shares(envelope.body, neighbours_[*place].size());
-      if (!sealed.has_value()) return AbortReason::kMalformed;
+      Bytes body = envelope.body;
+      const std::size_t neighbours = neighbours_[*place].size();
+      const auto deposit = is_resumed() ? take_deposit(body, neighbours) : std::optional(Deposit{});
+      auto sealed = parse_shares(body, neighbours);
+      if (!deposit.has_value() || !sealed.has_value()) return AbortReason::kMalformed;
+      entry.deposit = deposit->commitment;
+      entry.deposited.resize(deposit->seeds.size());
+      for (std::size_t i = 0; i < deposit->seeds.size(); ++i) {
+        std::copy(deposit->seeds[i].begin(), deposit->seeds[i].end(), entry.deposited[i].bytes().begin());
+      }
       entry.sealed = *std::move(sealed);
       sharing_.insert(*place);
       return std::nullopt;
@@ -248,13 +309,18 @@ std::optional<AbortReason> Server::make_roster() {
   joining_.clear();
   tree_.emplace(std::move(leaves));
   context_ = context_of(config_digest_, tree_->root(), present_.bytes());
+  draw_graph();
+  return std::nullopt;
+}
+
+void Server::draw_graph() {
+  const auto clients = static_cast<std::uint32_t>(entries_.size());
   const Graph graph(clients, degree_among(config_, clients), graph_seed(context_));
   for (std::uint32_t place = 0; place < clients; ++place) neighbours_.push_back(graph.neighbours(place));
   committee_ = graph.committee();
   fatal_ = fatal_neighbours();
   sharing_ = ClientSet(clients);
   survivors_ = ClientSet(clients);
-  return std::nullopt;
 }
 
 std::size_t Server::count_in(std::uint32_t place, const ClientSet& set) const {
@@ -370,8 +436,9 @@ std::optional<Secret32> Server::recover(std::uint32_t place) {
   std::vector<HeldShare> shares;
   for (const Share& share : entry.shares) shares.push_back({share.point, share.bytes.bytes()});
   const auto is_right = [&](const Secret32& secret) {
-    return survived ? commitment(secret, context_, entry.keys.client) == entry.commitment
-                    : AgreementKey(secret.clone()).public_key() == entry.keys.mask_key;
+    if (survived) return commitment(secret, context_, entry.keys.client) == entry.commitment;
+    if (is_resumed()) return deposit_commitment(secret, context_, entry.keys.client) == entry.deposit;
+    return AgreementKey(secret.clone()).public_key() == entry.keys.mask_key;
   };
   auto decoded = decode_shares(shares, config_.threshold, is_right);
   if (!decoded.has_value()) {
@@ -392,9 +459,10 @@ std::optional<Secret32> Server::recover(std::uint32_t place) {
 std::uint32_t Server::fatal_neighbours() const {
   const auto clients = static_cast<std::uint32_t>(entries_.size());
   const std::uint32_t degree = degree_among(config_, clients);
-  if (config_.threat == ThreatModel::kCuriousServer) return config_.threshold;
+  if (config_.threat == ThreatModel::kCuriousServer) return std::max(2U, config_.threshold);
+  // Where one would be fatal, nobody is assumed to be corrupt; a dispute then says that one of two is, and not which.
   const std::uint32_t group = degree + 1 == clients ? clients : degree;
-  return 2 * config_.threshold > group ? 2 * config_.threshold - group : 1;
+  return std::max(2U, 2 * config_.threshold > group ? 2 * config_.threshold - group : 1);
 }
 
 std::vector<std::uint32_t> Server::culprits() const {
@@ -415,7 +483,7 @@ std::vector<std::uint32_t> Server::culprits() const {
 }
 
 std::optional<MaskSeed> Server::seed_between(std::uint32_t survivor, std::uint32_t gone,
-                                             const std::optional<AgreementKey>& gone_key) {
+                                             const std::optional<Secret32>& gone_key) {
   const Entry& entry = entries_[survivor];
   // What the survivor said of this mask when it sent its input.
   std::size_t index = 0;
@@ -433,9 +501,19 @@ std::optional<MaskSeed> Server::seed_between(std::uint32_t survivor, std::uint32
     exposed_.push_back(entry.keys.client);  // it named two masks
   }
   if (!gone_key.has_value()) return std::nullopt;
-  const auto agreed = gone_key->agree(entry.keys.mask_key);
+  const std::uint32_t gone_client = entries_[gone].keys.client;
+  if (is_resumed()) {
+    const std::vector<std::uint32_t>& theirs = neighbours_[gone];
+    const auto at = std::lower_bound(theirs.begin(), theirs.end(), survivor) - theirs.begin();
+    MaskSeed seed = deposited(entries_[gone].deposited[static_cast<std::size_t>(at)], *gone_key, context_, gone_client,
+                              entry.keys.client);
+    if (is_same(seed)) return seed;
+    dispute(survivor, gone);  // one of the two named another mask than they share
+    return std::nullopt;
+  }
+  const auto agreed = AgreementKey(gone_key->clone()).agree(entry.keys.mask_key);
   if (!agreed.has_value()) return std::nullopt;
-  MaskSeed seed = pair_seed(agreed.value(), context_, entry.keys.client, entries_[gone].keys.client);
+  MaskSeed seed = pair_seed(agreed.value(), context_, entry.keys.client, gone_client);
   if (!is_same(seed)) exposed_.push_back(entry.keys.client);  // both keys agree on another mask than it named
   return seed;
 }
@@ -461,11 +539,9 @@ std::optional<AbortReason> Server::remove_masks() {
       }
       continue;
     }
-    std::optional<AgreementKey> key;
-    if (secret.has_value()) key.emplace(*std::move(secret));
     for (const std::uint32_t other : neighbours_[place]) {
       if (!survivors_.contains(other)) continue;
-      std::optional<MaskSeed> seed = seed_between(other, place, key);
+      std::optional<MaskSeed> seed = seed_between(other, place, secret);
       if (!seed.has_value()) {
         fail(missing);
         continue;

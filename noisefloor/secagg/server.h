@@ -28,6 +28,7 @@
 #include "noisefloor/crypto/key_agreement.h"
 #include "noisefloor/secagg/abort.h"
 #include "noisefloor/secagg/config.h"
+#include "noisefloor/secagg/epoch.h"
 #include "noisefloor/secagg/lane_vector.h"
 #include "noisefloor/secagg/messages.h"
 #include "noisefloor/secagg/roster_tree.h"
@@ -62,6 +63,15 @@ class Server {
 
   // Requires (refused otherwise): the configuration names `key`, its challenge, and `registry`.
   [[nodiscard]] static Result<Server> create(const RoundConfig& config, const Registry& registry, AgreementKey key);
+
+  // A further round of an epoch, which begins with the shares. Refused, without a change to the epoch, as create()
+  // refuses, and unless the configuration names this epoch and a number that follows.
+  [[nodiscard]] static Result<Server> resume(const RoundConfig& config, const Registry& registry, AgreementKey key,
+                                             ServerEpoch& epoch);
+
+  // An epoch that begins with this round, which has to be one with fresh keys and on a complete graph; once the roster
+  // is made, and until the round is aborted. It can be taken once.
+  [[nodiscard]] Result<ServerEpoch> epoch();
 
   [[nodiscard]] Stage stage() const { return stage_; }
 
@@ -102,6 +112,8 @@ class Server {
     Secret32 channel;
     std::vector<SealedShares> sealed;  // sealed for its neighbours
     std::optional<Receipt> receipt;
+    Digest deposit{};                   // in a round of an epoch: the commitment to the secret of the deposit
+    std::vector<MaskSeed> deposited{};  // likewise: hidden seeds, for its neighbours
     Digest commitment{};
     std::vector<std::uint8_t> prints;  // of the masks with its neighbours that go on
     std::optional<Signature> confirmation;
@@ -117,6 +129,8 @@ class Server {
   [[nodiscard]] std::optional<AbortReason> take_unmasking(std::uint32_t place, Bytes body);
   [[nodiscard]] std::optional<AbortReason> next();
   [[nodiscard]] std::optional<AbortReason> make_roster();
+  void draw_graph();
+  [[nodiscard]] bool is_resumed() const { return config_.epoch != Digest{}; }
   // Decides who goes on after the receipts: those whose shares are good, and who can open those of all others.
   [[nodiscard]] std::optional<AbortReason> choose_sharers();
   [[nodiscard]] std::set<std::pair<std::uint32_t, std::uint32_t>> check_shares();
@@ -128,7 +142,7 @@ class Server {
   [[nodiscard]] std::optional<Secret32> recover(std::uint32_t place);
   // The seed of the mask that a survivor shares with a neighbour that left; nothing if neither gave it away.
   [[nodiscard]] std::optional<MaskSeed> seed_between(std::uint32_t survivor, std::uint32_t gone,
-                                                     const std::optional<AgreementKey>& gone_key);
+                                                     const std::optional<Secret32>& gone_key);
   void dispute(std::uint32_t holder, std::uint32_t owner);  // places
   [[nodiscard]] Message roster_for(std::uint32_t place) const;
   [[nodiscard]] std::vector<Confirmation> confirmations() const;
@@ -148,7 +162,8 @@ class Server {
   std::vector<Entry> entries_;              // by place in the roster
   std::optional<RosterTree> tree_;
   ClientSet present_;  // by number
-  Digest nonce_{};     // disclosed when shares are delivered
+  bool began_epoch_ = false;
+  Digest nonce_{};  // disclosed when shares are delivered
   Digest context_{};
   std::vector<std::vector<std::uint32_t>> neighbours_;  // neighbours of each place
   std::vector<std::uint32_t> committee_;                // places

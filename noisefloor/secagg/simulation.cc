@@ -1,6 +1,7 @@
 #include "noisefloor/secagg/simulation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace noisefloor::secagg {
@@ -72,19 +73,10 @@ const Message* RecordingNetwork::sent(std::uint32_t client, MessageType type) co
   return found == sent_.end() ? nullptr : &found->second;
 }
 
-namespace {
-
-template <class Stream>
-Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
-                              const std::function<LaneVector(std::uint32_t)>& input, Stream& stream, Network& network) {
-  NF_TRY(Server server, Server::create(config, cohort.registry, AgreementKey(cohort.server.clone())));
-  std::vector<Client> clients;
-  std::vector<std::uint32_t> listening;
-  for (std::uint32_t i = 0; i < config.clients; ++i) {
-    NF_TRY(Client client, Client::join(config, cohort.registry, i, cohort.keys[i], policy, stream));
-    clients.push_back(std::move(client));
-    listening.push_back(i);
-  }
+Result<RoundOutcome> play_round(Server& server, std::vector<Client>& clients,
+                                const std::function<LaneVector(std::uint32_t)>& input, Network& network) {
+  std::vector<std::uint32_t> listening(clients.size());
+  std::iota(listening.begin(), listening.end(), 0U);
   const auto send = [&](std::uint32_t client, Message message) {
     for (const Message& arriving : network.to_server(client, std::move(message))) {
       static_cast<void>(server.receive(arriving));  // a message that is turned away changes nothing
@@ -108,7 +100,7 @@ Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, c
       }
     }
   }
-  for (std::uint32_t i = 0; i < config.clients; ++i) {
+  for (std::uint32_t i = 0; i < clients.size(); ++i) {
     if (clients[i].aborted().has_value()) outcome.client_aborts.emplace(i, *clients[i].aborted());
   }
   outcome.aborted = server.aborted();
@@ -116,6 +108,20 @@ Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, c
   outcome.culprits = server.culprits();
   if (!outcome.aborted.has_value()) outcome.sum = server.sum();
   return outcome;
+}
+
+namespace {
+
+template <class Stream>
+Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                              const std::function<LaneVector(std::uint32_t)>& input, Stream& stream, Network& network) {
+  NF_TRY(Server server, Server::create(config, cohort.registry, AgreementKey(cohort.server.clone())));
+  std::vector<Client> clients;
+  for (std::uint32_t i = 0; i < config.clients; ++i) {
+    NF_TRY(Client client, Client::join(config, cohort.registry, i, cohort.keys[i], policy, stream));
+    clients.push_back(std::move(client));
+  }
+  return play_round(server, clients, input, network);
 }
 
 }  // namespace

@@ -74,8 +74,12 @@ struct RoundOutcome {
   std::vector<std::uint32_t> culprits;
 };
 
-// One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the
-// wrong shape.
+// One round of a server and clients that have joined it, or resumed an epoch; each client at the place of its number.
+// `input` gives a client's vector when it is due. Refused if an input has the wrong shape.
+[[nodiscard]] Result<RoundOutcome> play_round(Server& server, std::vector<Client>& clients,
+                                              const std::function<LaneVector(std::uint32_t)>& input, Network& network);
+
+// The same from the start: everyone joins. Refused if a client cannot.
 [[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
                                                   const std::function<LaneVector(std::uint32_t)>& input,
                                                   SecureRandom& stream, Network& network);

@@ -649,6 +649,7 @@ class Storm : public Network {
 
   // Boxes that do not open, or shares that lie on no polynomial: for one neighbour, for some, or for all.
   Message spoil_shares(std::uint32_t client, const Envelope& envelope) {
+    if (const auto before = spoilt_.find(client); before != spoilt_.end()) return before->second;
     const std::vector<std::uint32_t> others = neighbours_of(client);
     std::vector<SealedShares> wrong = parse_shares(envelope.body, others.size()).value();
     const std::uint64_t percent = chance(40) ? 100 : uniform_below(stream_, 60);
@@ -668,7 +669,8 @@ class Storm : public Network {
       std::copy(closed.begin(), closed.end(), wrong[i].begin());
     }
     if (percent == 100 && !well_formed) closed_.insert(client);
-    return shares_message(client, wrong, channels_.at(client));
+    spoilt_[client] = shares_message(client, wrong, channels_.at(client));
+    return spoilt_[client];
   }
 
   std::vector<Message> weather(Message message) {
@@ -704,6 +706,7 @@ class Storm : public Network {
   BitStream& stream_;
   std::set<std::uint32_t> malicious_;
   std::set<std::uint32_t> closed_;
+  std::map<std::uint32_t, Message> spoilt_;     // the shares that malicious clients sent
   std::map<std::uint32_t, AgreementKey> keys_;  // of the channels of malicious clients
   std::map<std::uint32_t, Advertisement> advertised_;
   std::vector<std::uint32_t> numbers_;  // by place
