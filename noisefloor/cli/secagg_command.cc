@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 
 #include "noisefloor/base/text.h"
@@ -23,6 +24,8 @@ struct ParameterOptions {
   std::string correctness = "20";
   std::string roster;
   std::string grinding = "60";
+  std::string noise_multiplier;
+  std::string law = "skellam";
   bool malicious = false;
 };
 
@@ -45,6 +48,17 @@ Result<double> bits_of(const char* name, const std::string& text) {
   return invalid_argument(fmt::format("{} takes bits, from 1 to 256; {} was given", name, text));
 }
 
+Result<std::optional<secagg::NoiseWish>> noise_wish(const ParameterOptions& o) {
+  if (o.noise_multiplier.empty()) return std::optional<secagg::NoiseWish>();
+  NF_TRY(const double value, parse_number("--noise-multiplier", o.noise_multiplier));
+  NF_TRY(const NoiseMultiplier multiplier, NoiseMultiplier::make(value));
+  if (o.law != "skellam" && o.law != "discrete-gaussian") {
+    return invalid_argument(fmt::format("--law is skellam or discrete-gaussian; {} was given", o.law));
+  }
+  return std::optional(secagg::NoiseWish{
+      multiplier, o.law == "skellam" ? secagg::NoiseLaw::kSkellam : secagg::NoiseLaw::kDiscreteGaussian});
+}
+
 Result<Summary> run_parameters(const ParameterOptions& o) {
   NF_TRY(const std::uint64_t clients, whole("--clients", o.clients, 2, secagg::kMaxClients));
   NF_TRY(const double corrupt, share("--corrupt", o.corrupt));
@@ -56,11 +70,12 @@ Result<Summary> run_parameters(const ParameterOptions& o) {
   NF_TRY(const std::uint64_t roster,
          o.roster.empty() ? Result<std::uint64_t>(clients) : whole("--roster", o.roster, 2, clients));
   NF_TRY(const std::uint64_t grinding, whole("--grinding", o.grinding, 0, 256));
+  NF_TRY(const std::optional<secagg::NoiseWish> noise, noise_wish(o));
   const auto threat = o.malicious ? secagg::ThreatModel::kLyingServer : secagg::ThreatModel::kCuriousServer;
   NF_TRY(const secagg::PlannedRound round,
          secagg::plan_round({static_cast<std::uint32_t>(clients), corrupt, drop, threat, security, correctness,
                              static_cast<std::uint32_t>(roster), static_cast<double>(grinding)},
-                            dimension, static_cast<unsigned>(bits)));
+                            dimension, static_cast<unsigned>(bits), noise));
   return summary_of(round);
 }
 
@@ -94,6 +109,9 @@ void add_secagg_command(CLI::App& app, Action& action) {
     options.flag("--malicious", o.malicious, "The server may tell different clients different things");
     options.with_default("--dimension", o.dimension, "Numbers in each vector", "D");
     options.with_default("--bits", o.bits, "Of the modulus", "B");
+    options.optional("--noise-multiplier", o.noise_multiplier,
+                     "Plan noise inside the sum as well: its standard deviation over the clip norm", "Z");
+    options.with_default("--law", o.law, "Of the noise: skellam or discrete-gaussian", "LAW");
     options.with_default("--security", o.security, "Someone is seen with probability 2^-BITS at most", "BITS");
     options.with_default("--grinding", o.grinding, "A server that lies may try 2^BITS rosters before", "BITS");
     options.with_default("--correctness", o.correctness, "There is no sum with probability 2^-BITS at most", "BITS");

@@ -7,38 +7,19 @@
 #include <string_view>
 #include <utility>
 
-#include "noisefloor/base/wide_int.h"
+#include "noisefloor/crypto/field61.h"
 
 namespace noisefloor {
 namespace {
 
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+using field61::add;
+using field61::inverse;
+using field61::kPrime;
+using field61::multiply;
+
 constexpr std::size_t kPartBytes = 7;
 
 using Parts = std::array<std::uint64_t, kShareParts>;
-
-// Works without branches, because the operands are secret.
-std::uint64_t reduced_once(std::uint64_t x) {
-  const std::uint64_t less = x - kPrime;
-  const std::uint64_t borrowed = 0 - (less >> 63);
-  return less + (kPrime & borrowed);
-}
-
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return reduced_once(a + b); }
-
-std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
-  const Uint128 product = Uint128{a} * b;
-  return reduced_once((static_cast<std::uint64_t>(product) & kPrime) + static_cast<std::uint64_t>(product >> 61));
-}
-
-std::uint64_t inverse(std::uint64_t a) {
-  std::uint64_t result = 1;
-  for (std::uint64_t exponent = kPrime - 2; exponent != 0; exponent >>= 1) {  // public
-    if ((exponent & 1) != 0) result = multiply(result, a);
-    a = multiply(a, a);
-  }
-  return result;
-}
 
 Parts parts_of(const Secret32& secret) {
   std::array<std::uint8_t, kPartBytes * kShareParts> padded{};
@@ -71,6 +52,17 @@ bool are_points(std::vector<std::uint32_t> points) {
          std::adjacent_find(points.begin(), points.end()) == points.end();
 }
 
+Result<void> check_holders(std::uint32_t threshold, std::span<const std::uint32_t> points) {
+  if (threshold < 1 || threshold > points.size()) {
+    return invalid_argument(
+        fmt::format("a secret cannot be shared among {} holders with threshold {}", points.size(), threshold));
+  }
+  if (!are_points({points.begin(), points.end()})) {
+    return invalid_argument(fmt::format("points of shares must be distinct and from 1 to {}", kMaxPoint));
+  }
+  return success();
+}
+
 Parts values_of(Bytes share) {
   Parts parts{};
   std::memcpy(parts.data(), share.data(), kShareBytes);
@@ -90,13 +82,7 @@ bool is_share(Bytes bytes) {
 
 Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32_t threshold,
                                              std::span<const std::uint32_t> points, const FillUniform& uniform) {
-  if (threshold < 1 || threshold > points.size()) {
-    return invalid_argument(
-        fmt::format("a secret cannot be shared among {} holders with threshold {}", points.size(), threshold));
-  }
-  if (!are_points({points.begin(), points.end()})) {
-    return invalid_argument(fmt::format("points of shares must be distinct and from 1 to {}", kMaxPoint));
-  }
+  NF_TRY_VOID(check_holders(threshold, points));
   Parts constants = parts_of(secret);
   // Coefficients of the powers 1, …, threshold − 1; those of the five polynomials side by side.
   std::vector<std::uint64_t> coefficients((threshold - 1) * kShareParts);
@@ -116,6 +102,21 @@ Result<std::vector<ShareBytes>> share_secret(const Secret32& secret, std::uint32
   wipe_words(constants);
   wipe_words(values);
   return shares;
+}
+
+Result<std::vector<std::uint64_t>> uniform_polynomial(std::uint32_t threshold, std::span<const std::uint32_t> points,
+                                                      const FillUniform& uniform) {
+  NF_TRY_VOID(check_holders(threshold, points));
+  std::vector<std::uint64_t> coefficients(threshold);
+  fill_uniform(coefficients, uniform);
+  std::vector<std::uint64_t> values(points.size());
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    for (std::size_t power = threshold; power-- > 0;) {
+      values[k] = add(multiply(values[k], points[k]), coefficients[power]);
+    }
+  }
+  wipe_words(coefficients);
+  return values;
 }
 
 Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t threshold) {

@@ -42,6 +42,11 @@ using FillUniform = std::function<void(std::span<std::uint8_t>)>;
                                                            std::span<const std::uint32_t> points,
                                                            const FillUniform& uniform);
 
+// The values of one uniform polynomial of degree threshold − 1, in that order. Wipe them.
+[[nodiscard]] Result<std::vector<std::uint64_t>> uniform_polynomial(std::uint32_t threshold,
+                                                                    std::span<const std::uint32_t> points,
+                                                                    const FillUniform& uniform);
+
 // Returns the secret. Refused unless there are exactly `threshold` shares, at distinct points, of the right form, and
 // they give 32 bytes.
 [[nodiscard]] Result<Secret32> recover_secret(std::span<const HeldShare> shares, std::uint32_t threshold);

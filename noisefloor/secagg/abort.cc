@@ -26,8 +26,14 @@ Entry entry_of(AbortReason reason) {
       return {"configuration-refused", "the round's configuration is out of range or for another registry of clients"};
     case AbortReason::kThreatModelRefused:
       return {"threat-model-refused", "the round protects from less than this client insists on"};
+    case AbortReason::kNoiseRefused:
+      return {"noise-refused", "the round's noise is less than this client insists on, or does not fit its vectors"};
+    case AbortReason::kReplayRefused:
+      return {"replay-refused", "replayed rounds take a ReplayRandom, and all others a SecureRandom"};
     case AbortReason::kNotInvited:
       return {"not-invited", "the invitation is not signed with the server's key that this client knows"};
+    case AbortReason::kEpochRefused:
+      return {"epoch-refused", "the round belongs to another epoch, or the epoch has had its rounds: begin anew"};
     case AbortReason::kOldRound:
       return {"old-round", "this client took part in this round or a later one before"};
     case AbortReason::kThresholdTooLow:
@@ -39,15 +45,17 @@ Entry entry_of(AbortReason reason) {
     case AbortReason::kUnknownClient:
       return {"unknown-client", "the registry does not list this client"};
     case AbortReason::kDuplicate:
-      return {"duplicate", "a client or a key is listed twice, or out of order"};
-    case AbortReason::kOwnKeysChanged:
-      return {"own-keys-changed", "the roster holds other keys than this client sent"};
+      return {"duplicate", "a key is listed twice"};
     case AbortReason::kBadSignature:
       return {"bad-signature", "keys that their owner did not sign for this round and configuration"};
+    case AbortReason::kNotInTheTree:
+      return {"not-in-the-tree", "the roster's root stands for other keys than these, or than the client sent"};
     case AbortReason::kBadKey:
       return {"bad-key", "no secret can be agreed on with this public key"};
     case AbortReason::kTooFewNeighbours:
       return {"too-few-neighbours", "fewer neighbours than the threshold are left"};
+    case AbortReason::kOtherChallenge:
+      return {"other-challenge", "the question about shares is not the one that the configuration commits to"};
     case AbortReason::kSharesUnreadable:
       return {"shares-unreadable", "a neighbour's shares do not open: its view of the round is another one"};
     case AbortReason::kLeftOut:

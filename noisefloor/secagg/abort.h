@@ -17,20 +17,24 @@ enum class AbortReason : std::uint8_t {
   // The invitation
   kConfigurationRefused,  // out of range, or another registry of clients
   kThreatModelRefused,    // protects from less than the client insists on
+  kNoiseRefused,          // the noise is not what the client insists on, or does not fit the configuration
+  kReplayRefused,         // a stream that can be replayed in a round that is not, or the other way round
   kNotInvited,            // the invitation is not signed by the server that the client knows
+  kEpochRefused,          // the keys of another epoch, or of none, or of one that has had its rounds
   kOldRound,              // the client took part in this round, or a later one, before
   kThresholdTooLow,       // too few corrupt neighbours would suffice to see a client's input
   // Keys
   kCohortTooSmall,  // fewer clients than the minimum cohort
   kRosterTooSmall,  // fewer clients than the configuration's minimum roster
   kUnknownClient,   // a client that the registry does not list
-  kDuplicate,       // one client or one key twice, or not in order
-  kOwnKeysChanged,  // the client's own keys are missing or are others
+  kDuplicate,       // one key twice
   kBadSignature,    // keys that their owner did not sign, for this round and configuration
+  kNotInTheTree,    // the client's own keys, or a neighbour's, are not those that the roster's root stands for
   kBadKey,          // a public key with which no secret can be agreed on
   // Shares and survivors
   kTooFewNeighbours,  // fewer neighbours than the threshold are left
-  kSharesUnreadable,  // a neighbour's shares do not open: it has another view of the round, or meant another client
+  kOtherChallenge,    // the question about shares is not the one that the configuration commits to
+  kSharesUnreadable,  // a neighbour is to go on whose shares do not open: it has another view of the round
   kLeftOut,           // a list of clients does not hold the one it was sent to
   kNewSurvivor,       // a survivor who was not there before
   kNotConfirmed,      // fewer of the committee than the threshold signed the same survivors

@@ -14,6 +14,7 @@
 #include "noisefloor/secagg/graph.h"
 #include "noisefloor/secagg/keys.h"
 #include "noisefloor/secagg/simulation.h"
+#include "noisefloor/secagg/test_roster.h"
 
 namespace noisefloor::secagg {
 namespace {
@@ -47,6 +48,8 @@ class Conspiracy {
       : clients(roster), threshold_(threshold), stream_(ReplayRandom::create(seed).value()) {
     cohort_ = Cohort::draw(registry, stream_);
     config = cohort_.config(1, {degree, threshold, 0, 0, roster}, ThreatModel::kLyingServer, 3, kDimension, kBits);
+    const Secret32 nonce = challenge_nonce(cohort_.server, config.round);
+    std::copy(nonce.bytes().begin(), nonce.bytes().end(), nonce_.begin());
     for (std::uint32_t i = 0; i < roster; ++i) {
       // Every client draws its channel key first, then its mask key, from a stream of its own.
       ReplayRandom copy = ReplayRandom::create(1'000'000 * seed + i).value();
@@ -61,12 +64,12 @@ class Conspiracy {
       roster_.push_back(parse_advertisement(*parse_envelope(joined_.back().advertisement())).value());
       with_server_.push_back(channel_key(channel_.back().agree(config.server).value(), digest_of(config)));
     }
-    const std::vector<std::uint8_t> bytes = to_bytes(roster_);
-    context_ = context_of(digest_of(config), bytes);
-    graph.emplace(roster, degree, graph_seed(context_));
+    const TestRoster all(config, roster_);
+    context_ = all.context();
+    graph.emplace(all.graph());
     for (std::uint32_t i = 0; i < roster; ++i) {
       neighbours.push_back(graph->neighbours(i));
-      const auto answer = joined_[i].receive(roster_message(i, bytes, with_server_[i]));
+      const auto answer = joined_[i].receive(all.message(i, with_server_[i]));
       sealed_.push_back(*parse_shares(parse_envelope(answer.value())->body, neighbours[i].size()));
     }
     for (std::uint32_t i = 0; i < corrupt_clients; ++i) corrupt.insert(i);
@@ -125,7 +128,8 @@ class Conspiracy {
     std::vector<Mask> masks;
     for (const std::uint32_t place : group) {
       if (!masked_.contains(place)) return std::nullopt;
-      const auto input = parse_masked_input(parse_envelope(masked_.at(place))->body, config);
+      const auto input =
+          parse_masked_input(parse_envelope(masked_.at(place))->body, config, count_in(place, told_sharing_.at(place)));
       sum.add_packed(input->packed);
       const std::optional<Secret32> own = recovered(own_shares_[place]);
       if (!own.has_value()) return std::nullopt;
@@ -195,12 +199,15 @@ class Conspiracy {
   }
 
   void deliver(std::uint32_t place, const Places& sharing) {
-    Delivery delivery{set_of(sharing), {}};
-    for (const std::uint32_t other : neighbours[place]) {
-      if (sharing.contains(other)) delivery.sealed.push_back(box(other, place));
+    Delivery delivery{nonce_, ClientSet(static_cast<std::uint32_t>(neighbours[place].size())), {}};
+    for (std::uint32_t i = 0; i < neighbours[place].size(); ++i) {
+      if (!sharing.contains(neighbours[place][i])) continue;
+      delivery.sharing.insert(i);
+      delivery.sealed.push_back(box(neighbours[place][i], place));
     }
     ASSERT_TRUE(joined_[place].set_input(inputs[place]).has_value());
-    auto answer = joined_[place].receive(delivery_message(place, delivery, with_server_[place]));
+    if (!joined_[place].receive(delivery_message(place, delivery, with_server_[place])).has_value()) return;
+    auto answer = joined_[place].receive(sharers_message(place, set_of(sharing), with_server_[place]));
     if (!answer.has_value()) return;
     masked_[place] = std::move(answer).value();
     told_sharing_[place] = sharing;
@@ -215,10 +222,11 @@ class Conspiracy {
   void give(std::uint32_t owner, std::uint32_t holder, bool of_own_mask) {
     auto& shares = of_own_mask ? own_shares_[owner] : key_shares_[owner];
     if (shares.size() >= threshold_) return;  // enough
-    Secret<2 * kShareBytes> both;
+    Secret<kBoxBytes> both;
     const Secret32 agreed = channel_[holder].agree(roster_[owner].channel_key).value();
     ASSERT_TRUE(open_sealed(share_key(agreed, context_, owner, holder), {}, box(owner, holder), both.bytes()));
-    const auto half = of_own_mask ? both.bytes().last<kShareBytes>() : both.bytes().first<kShareBytes>();
+    const auto half =
+        of_own_mask ? both.bytes().subspan<kShareBytes, kShareBytes>() : both.bytes().first<kShareBytes>();
     shares.push_back({holder + 1, {}});
     std::copy(half.begin(), half.end(), shares.back().bytes.bytes().begin());
   }
@@ -237,7 +245,8 @@ class Conspiracy {
   std::vector<AgreementKey> mask_;
   std::deque<ReplayRandom> streams_;  // clients point to them
   std::vector<Client> joined_;
-  Roster roster_;
+  std::vector<Advertisement> roster_;
+  Digest nonce_{};
   std::vector<Secret32> with_server_;
   Digest context_{};
   std::vector<std::vector<SealedShares>> sealed_;
@@ -337,14 +346,14 @@ TEST(Conspiracy, CannotSendARosterBelowTheMinimum) {
   const Cohort cohort = Cohort::draw(50, stream);
   const RoundConfig config = cohort.config(1, {10, 8, 0, 0, 40}, ThreatModel::kLyingServer, 3, 4, 32);
   std::vector<Client> clients;
-  Roster roster;
+  std::vector<Advertisement> roster;
   for (std::uint32_t i = 0; i < 39; ++i) {
     clients.push_back(Client::join(config, cohort.registry, i, cohort.keys[i], credulous(), stream).value());
     roster.push_back(parse_advertisement(*parse_envelope(clients.back().advertisement())).value());
   }
   const Secret32 channel =
       channel_key(AgreementKey(cohort.server.clone()).agree(roster[0].channel_key).value(), digest_of(config));
-  EXPECT_EQ(clients[0].receive(roster_message(0, to_bytes(roster), channel)).error(),
+  EXPECT_EQ(clients[0].receive(TestRoster(config, roster).message(0, channel)).error(),
             error_of(AbortReason::kRosterTooSmall));
   EXPECT_EQ(clients[0].aborted(), AbortReason::kRosterTooSmall);
 }

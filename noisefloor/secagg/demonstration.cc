@@ -32,7 +32,7 @@ struct Scene {
   }
 };
 
-Result<Scene> set_up(BitStream& stream) {
+Result<Scene> set_up(ReplayRandom& stream) {
   Cohort cohort = Cohort::draw(kClients, stream);
   NF_TRY(const FixedPoint code, FixedPoint::create({kDimension, 8.0, kDemonstrationStep, kClients}));
   std::vector<std::vector<double>> updates;
@@ -50,7 +50,7 @@ struct SceneRound {
 };
 
 // A round in which the clients of `silent` send nothing from their masked input on.
-Result<SceneRound> run_round(Scene& scene, const std::vector<std::uint32_t>& silent, BitStream& stream) {
+Result<SceneRound> run_round(Scene& scene, const std::vector<std::uint32_t>& silent, ReplayRandom& stream) {
   const Assumptions assumptions{kClients, 0, 0.2, ThreatModel::kLyingServer};
   NF_TRY(const Topology topology, find_topology(assumptions));
   const RoundConfig config = scene.cohort.config(++scene.round, topology, ThreatModel::kLyingServer, 3,
@@ -67,7 +67,8 @@ Result<SceneRound> run_round(Scene& scene, const std::vector<std::uint32_t>& sil
   SceneRound round{std::move(outcome), {}};
   if (const Message* message = network.sent(0, MessageType::kMaskedInput)) {
     const auto envelope = parse_envelope(*message);
-    const auto input = envelope ? parse_masked_input(envelope->body, config) : std::nullopt;
+    constexpr std::size_t others = kClients - 1;  // everyone shares keys
+    const auto input = envelope ? parse_masked_input(envelope->body, config, others) : std::nullopt;
     if (!input) return internal_error("the demonstration cannot read its own message");
     LaneVector vector(config.dimension, config.bits);
     vector.add_packed(input->packed);
@@ -87,7 +88,7 @@ Result<RecoveredSum> recovered(const Scene& scene, const RoundOutcome& outcome) 
 
 }  // namespace
 
-Result<Demonstration> demonstrate(BitStream& stream) {
+Result<Demonstration> demonstrate(ReplayRandom& stream) {
   NF_TRY(Scene scene, set_up(stream));
   NF_TRY(SceneRound all, run_round(scene, {}, stream));
   NF_TRY(RecoveredSum everyone, recovered(scene, all.outcome));

@@ -36,6 +36,6 @@ struct Demonstration {
   AbortReason below_threshold;  // how the round without clients 1 and 2 ended
 };
 
-[[nodiscard]] Result<Demonstration> demonstrate(BitStream& stream);
+[[nodiscard]] Result<Demonstration> demonstrate(ReplayRandom& stream);
 
 }  // namespace noisefloor::secagg

@@ -140,7 +140,7 @@ std::vector<double> DistributedNoise::prepare(std::span<const double> values) co
   return rotation_.rotate(std::move(usable));
 }
 
-LaneVector DistributedNoise::encode(BitStream& stream, std::span<const double> values) const {
+LaneVector DistributedNoise::encode_by(BitStream& stream, std::span<const double> values) const {
   const std::vector<double> real = prepare(values);
   const double limit = l2_ * l2_ / (kMargin * kMargin);
   std::vector<std::int64_t> whole(real.size());

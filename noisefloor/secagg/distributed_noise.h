@@ -16,12 +16,14 @@
 //                Federated Learning".
 // Sensitivity:   l2² = min{(c + γ√d)², c² + γ²d/4 + √(2 ln 1/β)·γ·(c + γ√d/2)}/γ²; a rounding is longer with
 //                probability at most β, and is drawn again. l1 ≤ l2·min(√d, l2), for integers.
-// Requires:      a SecureRandom for privacy.
+// Replay:        a ReplayRandom cannot stand in for a SecureRandom: only a ReplayedNoise takes one, and it has no
+//                statement.
 // Thread safety: const after construction.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -71,7 +73,9 @@ class DistributedNoise {
 
   // A client's vector, with its share of noise. Requires values.size() == options.dimension (checked). Values that are
   // not finite count as 0.
-  [[nodiscard]] LaneVector encode(BitStream& stream, std::span<const double> values) const;
+  [[nodiscard]] LaneVector encode(SecureRandom& stream, std::span<const double> values) const {
+    return encode_by(stream, values);
+  }
   // Requires a vector of bits() and dimension() (checked).
   [[nodiscard]] std::vector<double> decode(const LaneVector& sum) const;
 
@@ -82,6 +86,8 @@ class DistributedNoise {
   using Law = std::variant<Skellam, DiscreteGaussian>;
   DistributedNoise(const DistributedNoiseOptions& options, Rotation rotation, double granularity, double l2, Law law);
 
+  friend class ReplayedNoise;
+  [[nodiscard]] LaneVector encode_by(BitStream& stream, std::span<const double> values) const;
   // The rotated, clipped vector in units of γ.
   [[nodiscard]] std::vector<double> prepare(std::span<const double> values) const;
 
@@ -91,6 +97,26 @@ class DistributedNoise {
   double l2_;
   double l1_;
   Law law_;
+};
+
+// The same encoding with noise that can be repeated, for tests and demonstrations. Whoever knows the seed can subtract
+// the noise, so nothing can be stated about a sum of such vectors.
+class ReplayedNoise {
+ public:
+  explicit ReplayedNoise(DistributedNoise code) : code_(std::move(code)) {}
+
+  [[nodiscard]] LaneVector encode(ReplayRandom& stream, std::span<const double> values) const {
+    return code_.encode_by(stream, values);
+  }
+  [[nodiscard]] std::vector<double> decode(const LaneVector& sum) const { return code_.decode(sum); }
+  [[nodiscard]] unsigned bits() const { return code_.bits(); }
+  [[nodiscard]] std::uint64_t dimension() const { return code_.dimension(); }
+  [[nodiscard]] double granularity() const { return code_.granularity(); }
+  [[nodiscard]] double l2_sensitivity() const { return code_.l2_sensitivity(); }
+  [[nodiscard]] double l1_sensitivity() const { return code_.l1_sensitivity(); }
+
+ private:
+  DistributedNoise code_;
 };
 
 }  // namespace noisefloor::secagg

@@ -22,7 +22,7 @@ DistributedNoiseOptions options(NoiseLaw law, double multiplier = 1) {
           .bits = 16};
 }
 
-LaneVector sum_of(const DistributedNoise& code, BitStream& stream, const std::vector<double>& values, int clients) {
+LaneVector sum_of(const ReplayedNoise& code, ReplayRandom& stream, const std::vector<double>& values, int clients) {
   LaneVector sum(code.dimension(), code.bits());
   std::vector<std::uint8_t> packed(packed_bytes(code.dimension(), code.bits()));
   for (int i = 0; i < clients; ++i) {
@@ -44,7 +44,7 @@ std::vector<double> some_values(double length) {
 TEST(DistributedNoise, SumsTheVectorsWithThePlannedNoise) {
   for (const NoiseLaw law : {NoiseLaw::kSkellam, NoiseLaw::kDiscreteGaussian}) {
     ReplayRandom stream = ReplayRandom::create(1).value();
-    const DistributedNoise code = DistributedNoise::create(options(law), blake2b("round 1")).value();
+    const ReplayedNoise code(DistributedNoise::create(options(law), blake2b("round 1")).value());
     EXPECT_EQ(code.dimension(), 512U);
     const std::vector<double> values = some_values(1.5);
     double squares = 0;
@@ -63,7 +63,7 @@ TEST(DistributedNoise, SumsTheVectorsWithThePlannedNoise) {
 
 TEST(DistributedNoise, ClipsVectors) {
   ReplayRandom stream = ReplayRandom::create(2).value();
-  const DistributedNoise code = DistributedNoise::create(options(NoiseLaw::kSkellam, 0.01), blake2b("x")).value();
+  const ReplayedNoise code(DistributedNoise::create(options(NoiseLaw::kSkellam, 0.01), blake2b("x")).value());
   const std::vector<double> sum = code.decode(sum_of(code, stream, some_values(1000), 20));
   const std::vector<double> clipped = some_values(2);
   for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_NEAR(sum[i], 20 * clipped[i], 0.3);
@@ -83,7 +83,7 @@ TEST(DistributedNoise, KeepsTheBoundsOfIntegers) {
   for (const unsigned bits : {14U, 16U, 20U}) {
     DistributedNoiseOptions some = options(NoiseLaw::kDiscreteGaussian, 1e-3);
     some.bits = bits;
-    const DistributedNoise code = DistributedNoise::create(some, blake2b("x")).value();
+    const ReplayedNoise code(DistributedNoise::create(some, blake2b("x")).value());
     EXPECT_LE(code.l2_sensitivity(), some.clip.value() / code.granularity() + std::sqrt(512) + 1e-6);
     EXPECT_GE(code.l2_sensitivity(), some.clip.value() / code.granularity());
     EXPECT_LE(code.l1_sensitivity(), code.l2_sensitivity() * code.l2_sensitivity() * (1 + 1e-9));
@@ -157,6 +157,25 @@ TEST(DistributedNoise, NeedsOnlySixteenBits) {
                                       .log2_wrap = -20};
   const DistributedNoise code = DistributedNoise::create(large, blake2b("x")).value();
   EXPECT_LT(code.l2_sensitivity() * code.granularity(), 1.03);
+}
+
+// A replayed stream gives vectors, but no statement: neither type has both.
+template <class Code>
+concept HasStatement = requires(const Code& code) {
+  code.statement(3U);
+};
+template <class Code, class Stream>
+concept Encodes = requires(const Code& code, Stream& stream, std::span<const double> values) {
+  code.encode(stream, values);
+};
+TEST(DistributedNoise, HasNoStatementForReplayedNoise) {
+  static_assert(HasStatement<DistributedNoise> && !HasStatement<ReplayedNoise>);
+  static_assert(Encodes<DistributedNoise, SecureRandom> && Encodes<ReplayedNoise, ReplayRandom>);
+  static_assert(!Encodes<DistributedNoise, ReplayRandom> && !Encodes<DistributedNoise, BitStream>);
+  static_assert(!Encodes<ReplayedNoise, SecureRandom>);
+  SecureRandom stream = SecureRandom::create().value();
+  const DistributedNoise code = DistributedNoise::create(options(NoiseLaw::kSkellam), blake2b("x")).value();
+  EXPECT_NE(code.encode(stream, some_values(1)), code.encode(stream, some_values(1)));
 }
 
 TEST(DistributedNoise, RefusesBadOptions) {

@@ -5,6 +5,7 @@
 
 #include "noisefloor/secagg/keys.h"
 #include "noisefloor/secagg/simulation.h"
+#include "noisefloor/secagg/test_roster.h"
 
 namespace noisefloor::secagg {
 namespace {
@@ -45,6 +46,7 @@ class Table {
   [[nodiscard]] Advertisement advertised(std::uint32_t i) const {
     return parse_advertisement(*parse_envelope(clients_[i].advertisement())).value();
   }
+  using Roster = std::vector<Advertisement>;
   [[nodiscard]] Roster roster() const {
     Roster roster;
     for (std::uint32_t i = 0; i < clients_.size(); ++i) roster.push_back(advertised(i));
@@ -61,16 +63,26 @@ class Table {
 
   // Tells client i a lie, with the right tag.
   void tell_roster(std::uint32_t i, const Roster& lie) {
-    last_ = client(i).receive(roster_message(i, to_bytes(lie), channel(i)));
+    last_ = client(i).receive(TestRoster(config, lie).message(i, channel(i)));
   }
   void tell_delivery(std::uint32_t i, const Delivery& lie) {
     last_ = client(i).receive(delivery_message(i, lie, channel(i)));
+  }
+  void tell_sharers(std::uint32_t i, const ClientSet& lie) {
+    last_ = client(i).receive(sharers_message(i, lie, channel(i)));
   }
   void tell_survivors(std::uint32_t i, const ClientSet& lie) {
     last_ = client(i).receive(survivors_message(i, lie, channel(i)));
   }
   void tell_confirmations(std::uint32_t i, const std::vector<Confirmation>& lie) {
     last_ = client(i).receive(confirmations_message(i, lie, channel(i)));
+  }
+  void tell(std::uint32_t i, const Message& lie) { last_ = client(i).receive(lie); }
+  [[nodiscard]] Digest nonce() const {
+    Digest nonce{};
+    const Secret32 drawn = challenge_nonce(cohort_.server, config.round);
+    std::copy(drawn.bytes().begin(), drawn.bytes().end(), nonce.begin());
+    return nonce;
   }
   [[nodiscard]] const Result<Message>& last() const { return *last_; }
 
@@ -88,11 +100,7 @@ class Table {
   }
   Delivery delivery_for(std::uint32_t i) {
     const Message message = honest(i);
-    std::vector<std::uint32_t> others;
-    for (std::uint32_t k = 0; k < clients_.size(); ++k) {
-      if (k != i) others.push_back(k);
-    }
-    return parse_delivery(parse_envelope(message)->body, static_cast<std::uint32_t>(clients_.size()), others).value();
+    return parse_delivery(parse_envelope(message)->body, degree_among(config, config.clients)).value();
   }
 
   // The client ended the round for this reason, answers nothing more, and says so every time.
@@ -117,7 +125,7 @@ class Table {
 
 TEST(LyingServer, GetsAnswersToTheTruth) {
   Table table;
-  for (int stage = 0; stage < 4; ++stage) table.advance();
+  for (int stage = 0; stage < 5; ++stage) table.advance();
   for (std::uint32_t i = 0; i < kClients; ++i) EXPECT_TRUE(table.client(i).done());
 }
 
@@ -126,6 +134,7 @@ TEST(LyingServer, GetsAnswersToTheTruth) {
 
 TEST(LyingServer, CannotSplitTheSurvivors) {
   Table table;
+  table.advance();
   table.advance();
   table.advance();
   // Half are told that client 5 survived, half that it did not; every signature is a true one.
@@ -145,6 +154,7 @@ TEST(LyingServer, CouldSplitTheSurvivorsUnderTheWeakerThreatModel) {
   Table table(ThreatModel::kCuriousServer, 2);
   table.advance();
   table.advance();
+  table.advance();
   for (std::uint32_t i = 0; i < 5; ++i) {
     table.tell_survivors(i, i < 3 ? table.everyone() : table.all_but(5));
     EXPECT_TRUE(table.last().has_value());
@@ -154,6 +164,7 @@ TEST(LyingServer, CouldSplitTheSurvivorsUnderTheWeakerThreatModel) {
 TEST(LyingServer, CannotAskForBothShares) {
   for (const ThreatModel threat : {ThreatModel::kCuriousServer, ThreatModel::kLyingServer}) {
     Table table(threat);
+    table.advance();
     table.advance();
     table.advance();
     Message survivors = table.honest(0);
@@ -166,7 +177,7 @@ TEST(LyingServer, CannotAskForBothShares) {
 
 TEST(LyingServer, CannotAskForBothSharesAfterTheAnswer) {
   Table table;
-  for (int stage = 0; stage < 4; ++stage) table.advance();
+  for (int stage = 0; stage < 5; ++stage) table.advance();
   table.tell_survivors(0, table.all_but(5));
   ASSERT_TRUE(table.client(0).aborted().has_value());
   EXPECT_EQ(*table.client(0).aborted(), AbortReason::kOtherStory);
@@ -176,12 +187,12 @@ TEST(LyingServer, CannotSwapAKey) {
   const AgreementKey servers_own{Secret32()};
   for (const bool mask_key : {false, true}) {
     Table table;
-    Roster lie = table.roster();
+    Table::Roster lie = table.roster();
     (mask_key ? lie[3].mask_key : lie[3].channel_key) = servers_own.public_key();
     table.tell_roster(0, lie);
     table.expect_abort(0, AbortReason::kBadSignature);
     table.tell_roster(3, lie);
-    table.expect_abort(3, AbortReason::kOwnKeysChanged);
+    table.expect_abort(3, AbortReason::kNotInTheTree);
   }
 }
 
@@ -239,17 +250,22 @@ TEST(LyingServer, CannotWeakenTheThreatModelOrTheCohort) {
 }
 
 TEST(LyingServer, CannotChooseNeighbours) {
-  // Shares from a client that is not a neighbour, or meant for another client, do not open.
+  // Shares from a client that is not a neighbour, or meant for another client, do not open; and nobody goes on with a
+  // neighbour whose shares did not.
   Table table;
   table.advance();
   Delivery lie = table.delivery_for(0);
   lie.sealed[2] = table.delivery_for(1).sealed[2];
   table.tell_delivery(0, lie);
+  ASSERT_TRUE(table.last().has_value());
+  EXPECT_FALSE(parse_receipt(parse_envelope(table.last().value())->body, 5)->opened.contains(2));
+  table.tell_sharers(0, table.everyone());
   table.expect_abort(0, AbortReason::kSharesUnreadable);
   // The client's own shares, sent back in another's name.
   lie = table.delivery_for(2);
   lie.sealed[0] = table.delivery_for(0).sealed[1];
   table.tell_delivery(2, lie);
+  table.tell_sharers(2, table.everyone());
   table.expect_abort(2, AbortReason::kSharesUnreadable);
   // More or fewer shares than the graph says.
   lie = table.delivery_for(1);
@@ -261,16 +277,44 @@ TEST(LyingServer, CannotChooseNeighbours) {
 TEST(LyingServer, CannotChooseNeighboursOnASparseGraph) {
   Table table(ThreatModel::kCuriousServer, 3, 1, 40, 6);
   // The graph follows from the whole roster: with another one, the neighbours are others, and no shares of theirs open.
-  Roster lie = table.roster();
+  Table::Roster lie = table.roster();
   lie.pop_back();
   table.policy.minimum_cohort = 2;
   table.tell_roster(0, lie);
   ASSERT_TRUE(table.last().has_value());
   for (std::uint32_t i = 1; i < 40; ++i) EXPECT_TRUE(table.client(i).receive(table.honest(i)).has_value());
-  ClientSet sharing(39);
-  for (std::uint32_t i = 0; i < 39; ++i) sharing.insert(i);
-  table.tell_delivery(0, {sharing, std::vector<SealedShares>(6)});
-  table.expect_abort(0, AbortReason::kSharesUnreadable);
+  ClientSet sharing(6);
+  for (std::uint32_t i = 0; i < 6; ++i) sharing.insert(i);
+  table.tell_delivery(0, {table.nonce(), sharing, std::vector<SealedShares>(6)});
+  table.expect_abort(0, AbortReason::kTooFewNeighbours);
+  // Keys of a neighbour that the root does not stand for.
+  const TestRoster truth(table.config, table.roster());
+  Message message = truth.message(1, table.channel(1));
+  RosterPart part = parse_roster(parse_envelope(message)->body, 40).value();
+  std::vector<std::uint32_t> numbers;
+  for (const std::uint32_t place : truth.graph().neighbours(1)) numbers.push_back(place);
+  ASSERT_TRUE(parse_neighbours(parse_envelope(message)->body, numbers, part));
+  part.neighbours[0].mask_key[0] ^= 1;
+  Table again(ThreatModel::kCuriousServer, 3, 1, 40, 6);
+  again.tell(1, roster_message(1, part, again.channel(1)));
+  again.expect_abort(1, AbortReason::kNotInTheTree);
+}
+
+// Answers to several questions about the same shares would say more of them than one does.
+TEST(LyingServer, CannotAskAnotherQuestionAboutShares) {
+  Table table;
+  table.advance();
+  Delivery lie = table.delivery_for(0);
+  lie.nonce[0] ^= 1;
+  table.tell_delivery(0, lie);
+  table.expect_abort(0, AbortReason::kOtherChallenge);
+  table.tell_delivery(1, table.delivery_for(1));
+  ASSERT_TRUE(table.last().has_value());
+  lie = table.delivery_for(1);
+  lie.sharing.erase(4);
+  lie.sealed.pop_back();
+  table.tell_delivery(1, lie);  // the same question a second time, about other shares
+  table.expect_abort(1, AbortReason::kOtherStory);
 }
 
 TEST(LyingServer, CannotGiveClientsDifferentModels) {
@@ -280,14 +324,14 @@ TEST(LyingServer, CannotGiveClientsDifferentModels) {
   Client with_other = table.join(other, 0).value();
   // The others see keys that were not signed for their model, and the client with the other model sees the same in
   // theirs.
-  Roster lie = table.roster();
+  Table::Roster lie = table.roster();
   lie[0] = parse_advertisement(*parse_envelope(with_other.advertisement())).value();
   table.tell_roster(1, lie);
   table.expect_abort(1, AbortReason::kBadSignature);
   // Even if signatures did not tell, masks would not cancel: the model enters every key.
   const Secret32 agreed;
-  const Digest here = context_of(digest_of(table.config), to_bytes(lie));
-  const Digest there = context_of(digest_of(other), to_bytes(lie));
+  const Digest here = TestRoster(table.config, lie).context();
+  const Digest there = TestRoster(other, lie).context();
   EXPECT_FALSE(equal_in_constant_time(pair_seed(agreed, here, 0, 1).bytes(), pair_seed(agreed, there, 0, 1).bytes()));
 }
 
@@ -299,9 +343,9 @@ TEST(LyingServer, CannotReplayAnOldRound) {
   EXPECT_FALSE(table.client(0).aborted().has_value());
   // With new tags, the client still finds that its own keys are not these.
   table.tell_roster(0, old.roster());
-  table.expect_abort(0, AbortReason::kOwnKeysChanged);
+  table.expect_abort(0, AbortReason::kNotInTheTree);
   // Old keys of another client.
-  Roster lie = table.roster();
+  Table::Roster lie = table.roster();
   lie[4] = old.roster()[4];
   table.tell_roster(1, lie);
   table.expect_abort(1, AbortReason::kBadSignature);
@@ -311,30 +355,22 @@ TEST(LyingServer, CannotReplayAnOldRound) {
 }
 
 TEST(LyingServer, CannotSendARosterWithDuplicates) {
-  const auto expect = [](const Roster& lie, AbortReason reason) {
+  const auto expect = [](const Table::Roster& lie, AbortReason reason) {
     Table table;
     table.tell_roster(0, lie);
     table.expect_abort(0, reason);
   };
+  // No client is in a roster twice: its keys stand at its number. But one key may be there twice.
   const Table table;
-  Roster lie = table.roster();
-  lie[5] = lie[4];
-  expect(lie, AbortReason::kDuplicate);
-  lie = table.roster();
-  std::swap(lie[4], lie[5]);
-  expect(lie, AbortReason::kDuplicate);
-  lie = table.roster();
-  lie[5].mask_key = lie[4].mask_key;  // one key, two clients
+  Table::Roster lie = table.roster();
+  lie[5].mask_key = lie[4].mask_key;
   expect(lie, AbortReason::kDuplicate);
   lie = table.roster();
   lie[5].channel_key = lie[4].mask_key;
   expect(lie, AbortReason::kDuplicate);
   lie = table.roster();
-  lie[5].client = kClients;
-  expect(lie, AbortReason::kUnknownClient);
-  lie = table.roster();
-  lie.push_back(lie[5]);
-  expect(lie, AbortReason::kMalformed);  // more than the registry has
+  lie[5].mask_key = lie[0].mask_key;  // the client's own
+  expect(lie, AbortReason::kDuplicate);
 }
 
 // --- More of the same kind -------------------------------------------------------------------------------------------
@@ -342,7 +378,7 @@ TEST(LyingServer, CannotSendARosterWithDuplicates) {
 TEST(LyingServer, CannotShrinkTheCohort) {
   {
     Table table;
-    Roster lie = table.roster();
+    Table::Roster lie = table.roster();
     lie.resize(2);
     table.tell_roster(0, lie);
     table.expect_abort(0, AbortReason::kRosterTooSmall);
@@ -354,25 +390,30 @@ TEST(LyingServer, CannotShrinkTheCohort) {
   {
     Table table;
     table.advance();
-    Delivery lie = table.delivery_for(0);
-    lie.sharing = ClientSet(kClients);
-    for (const std::uint32_t i : {0U, 1U}) lie.sharing.insert(i);
-    lie.sealed.resize(1);
-    table.tell_delivery(0, lie);
+    Delivery few = table.delivery_for(3);
+    few.sharing = ClientSet(5);
+    for (const std::uint32_t i : {0U, 1U, 2U}) few.sharing.insert(i);
+    few.sealed.resize(3);
+    table.tell_delivery(3, few);
+    table.expect_abort(3, AbortReason::kTooFewNeighbours);
+  }
+  {
+    Table table;
+    table.advance();
+    table.advance();
+    ClientSet lie(kClients);
+    for (const std::uint32_t i : {0U, 1U}) lie.insert(i);
+    table.tell_sharers(0, lie);
     table.expect_abort(0, AbortReason::kCohortTooSmall);
-    lie = table.delivery_for(1);
-    lie.sharing = ClientSet(kClients);
-    for (const std::uint32_t i : {0U, 1U, 2U}) lie.sharing.insert(i);
-    lie.sealed.resize(2);
-    table.tell_delivery(1, lie);
+    lie.insert(2);
+    table.tell_sharers(1, lie);
     table.expect_abort(1, AbortReason::kTooFewNeighbours);
-    lie = table.delivery_for(2);
-    lie.sharing = table.all_but(2);
-    table.tell_delivery(2, lie);
+    table.tell_sharers(2, table.all_but(2));
     table.expect_abort(2, AbortReason::kLeftOut);
   }
   {
     Table table;
+    table.advance();
     table.advance();
     table.advance();
     ClientSet lie(kClients);
@@ -390,10 +431,8 @@ TEST(LyingServer, CannotShrinkTheCohort) {
 TEST(LyingServer, CannotAddASurvivor) {
   Table table;
   table.advance();
-  Delivery delivery = table.delivery_for(0);
-  delivery.sharing = table.all_but(5);
-  delivery.sealed.pop_back();
-  table.tell_delivery(0, delivery);
+  table.advance();
+  table.tell_sharers(0, table.all_but(5));
   ASSERT_TRUE(table.last().has_value());
   table.tell_survivors(0, table.everyone());
   table.expect_abort(0, AbortReason::kNewSurvivor);
@@ -401,6 +440,7 @@ TEST(LyingServer, CannotAddASurvivor) {
 
 TEST(LyingServer, CannotForgeConfirmations) {
   Table table;
+  table.advance();
   table.advance();
   table.advance();
   for (std::uint32_t i = 0; i < kClients; ++i) table.tell_survivors(i, table.everyone());
@@ -429,7 +469,8 @@ TEST(LyingServer, GetsNoMaskedInputWithoutInput) {
   EXPECT_FALSE(table.client(0).set_input(LaneVector(5, 16)).has_value());
   EXPECT_FALSE(table.client(0).set_input(LaneVector(4, 17)).has_value());
   table.advance();
-  table.tell_delivery(0, table.delivery_for(0));
+  table.advance();
+  table.tell_sharers(0, table.everyone());
   table.expect_abort(0, AbortReason::kNoInput);
 }
 

@@ -103,6 +103,12 @@ std::string signed_keys(const Digest& config, const Advertisement& advertisement
   return labelled("keys", {config, number.written(), advertisement.channel_key, advertisement.mask_key});
 }
 
+std::vector<std::uint8_t> to_bytes(const Advertisement& advertisement) {
+  Writer out(kAdvertisementBytes);
+  write(out, advertisement);
+  return out.take();
+}
+
 Message to_message(const Advertisement& advertisement) {
   Writer out = begin(MessageType::kAdvertisement, advertisement.client, kAdvertisementBytes);
   write(out, advertisement);
@@ -116,30 +122,57 @@ std::optional<Advertisement> parse_advertisement(const Envelope& envelope) {
   return advertisement;
 }
 
-std::vector<std::uint8_t> to_bytes(const Roster& roster) {
-  Writer out(kAdvertisementBytes * roster.size());
-  for (const Advertisement& entry : roster) write(out, entry);
-  return out.take();
+Message roster_message(std::uint32_t to, const RosterPart& roster, const Secret32& channel) {
+  Writer out = begin(MessageType::kRoster, to,
+                     32 + roster.present.bytes().size() + kKeysBytes * roster.neighbours.size() + roster.proof.size());
+  out.bytes(roster.root).bytes(roster.present.bytes());
+  for (const Advertisement& each : roster.neighbours) {
+    out.bytes(each.channel_key).bytes(each.mask_key).bytes(each.signature);
+  }
+  return finish(std::move(out.bytes(roster.proof)), MessageType::kRoster, channel);
 }
 
-Message roster_message(std::uint32_t to, Bytes roster, const Secret32& channel) {
-  Writer out = begin(MessageType::kRoster, to, roster.size());
-  return finish(std::move(out.bytes(roster)), MessageType::kRoster, channel);
-}
-
-std::optional<Roster> parse_roster(Bytes body, std::uint32_t max_clients) {
-  if (body.size() % kAdvertisementBytes != 0 || body.size() / kAdvertisementBytes > max_clients) return std::nullopt;
+std::optional<RosterPart> parse_roster(Bytes body, std::uint32_t registry) {
   Reader in(body);
-  Roster roster;
-  roster.reserve(body.size() / kAdvertisementBytes);
-  while (in.left() > 0) roster.push_back(read_advertisement(in));
-  return roster;
+  const Digest root = in.array<32>();
+  std::optional<ClientSet> present = ClientSet::parse(in.bytes((registry + 7) / 8), registry);
+  if (!present.has_value()) return std::nullopt;
+  return RosterPart{root, *std::move(present)};
+}
+
+bool parse_neighbours(Bytes body, const std::vector<std::uint32_t>& numbers, RosterPart& roster) {
+  Reader in(body);
+  in.bytes(32 + roster.present.bytes().size());
+  roster.neighbours.clear();
+  for (const std::uint32_t number : numbers) {
+    roster.neighbours.push_back({number, in.array<32>(), in.array<32>(), in.array<64>()});
+  }
+  roster.proof = in.bytes(in.left());
+  return in.done();
 }
 
 Message shares_message(std::uint32_t from, const std::vector<SealedShares>& sealed, const Secret32& channel) {
   Writer out = begin(MessageType::kShares, from, kSealedBytes * sealed.size());
   for (const SealedShares& each : sealed) out.bytes(each);
   return finish(std::move(out), MessageType::kShares, channel);
+}
+
+Message shares_message(std::uint32_t from, const Deposit& deposit, const std::vector<SealedShares>& sealed,
+                       const Secret32& channel) {
+  Writer out = begin(MessageType::kShares, from, 32 + (kMaskSeedBytes + kSealedBytes) * sealed.size());
+  out.bytes(deposit.commitment);
+  for (const Bytes seed : deposit.seeds) out.bytes(seed);
+  for (const SealedShares& each : sealed) out.bytes(each);
+  return finish(std::move(out), MessageType::kShares, channel);
+}
+
+std::optional<Deposit> take_deposit(Bytes& body, std::size_t neighbours) {
+  Reader in(body);
+  Deposit deposit;
+  deposit.commitment = in.array<32>();
+  for (std::size_t i = 0; i < neighbours; ++i) deposit.seeds.push_back(in.bytes(kMaskSeedBytes));
+  body = in.bytes(in.left());
+  return in.done() ? std::optional(std::move(deposit)) : std::nullopt;
 }
 
 std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t neighbours) {
@@ -150,37 +183,64 @@ std::optional<std::vector<SealedShares>> parse_shares(Bytes body, std::size_t ne
 
 Message delivery_message(std::uint32_t to, const Delivery& delivery, const Secret32& channel) {
   Writer out =
-      begin(MessageType::kDelivery, to, delivery.sharing.bytes().size() + kSealedBytes * delivery.sealed.size());
-  out.bytes(delivery.sharing.bytes());
+      begin(MessageType::kDelivery, to, 32 + delivery.sharing.bytes().size() + kSealedBytes * delivery.sealed.size());
+  out.bytes(delivery.nonce).bytes(delivery.sharing.bytes());
   for (const SealedShares& each : delivery.sealed) out.bytes(each);
   return finish(std::move(out), MessageType::kDelivery, channel);
 }
 
-std::optional<Delivery> parse_delivery(Bytes body, std::uint32_t clients,
-                                       const std::vector<std::uint32_t>& neighbours) {
+std::optional<Delivery> parse_delivery(Bytes body, std::uint32_t neighbours) {
   Reader in(body);
-  std::optional<ClientSet> sharing = ClientSet::parse(in.bytes((clients + 7) / 8), clients);
+  const Digest nonce = in.array<32>();
+  std::optional<ClientSet> sharing = ClientSet::parse(in.bytes((neighbours + 7) / 8), neighbours);
   if (!sharing.has_value()) return std::nullopt;
-  const auto count = static_cast<std::size_t>(
-      std::count_if(neighbours.begin(), neighbours.end(), [&](std::uint32_t each) { return sharing->contains(each); }));
+  const std::size_t count = sharing->size();
   if (in.left() != kSealedBytes * count) return std::nullopt;
-  return Delivery{*std::move(sharing), read_sealed(in, count)};
+  return Delivery{nonce, *std::move(sharing), read_sealed(in, count)};
 }
 
-Message masked_input_message(std::uint32_t from, const Digest& commitment, const LaneVector& masked,
+Message receipt_message(std::uint32_t from, const Receipt& receipt, const Secret32& channel) {
+  Writer out = begin(MessageType::kReceipt, from, receipt.opened.bytes().size() + kCheckBytes * receipt.answers.size());
+  out.bytes(receipt.opened.bytes());
+  for (const std::uint64_t answer : receipt.answers) out.number(answer);
+  return finish(std::move(out), MessageType::kReceipt, channel);
+}
+
+std::optional<Receipt> parse_receipt(Bytes body, std::uint32_t neighbours) {
+  Reader in(body);
+  std::optional<ClientSet> opened = ClientSet::parse(in.bytes((neighbours + 7) / 8), neighbours);
+  if (!opened.has_value()) return std::nullopt;
+  const std::size_t count = opened->size();
+  if (in.left() != kCheckBytes * count) return std::nullopt;
+  Receipt receipt{*std::move(opened)};
+  for (std::size_t i = 0; i < count; ++i) {
+    const Bytes answer = in.bytes(kCheckBytes);
+    if (!is_check_value(answer)) return std::nullopt;
+    receipt.answers.push_back(Reader(answer).number<std::uint64_t>());
+  }
+  return receipt;
+}
+
+Message sharers_message(std::uint32_t to, const ClientSet& sharers, const Secret32& channel) {
+  Writer out = begin(MessageType::kSharers, to, sharers.bytes().size());
+  return finish(std::move(out.bytes(sharers.bytes())), MessageType::kSharers, channel);
+}
+
+Message masked_input_message(std::uint32_t from, const Digest& commitment, Bytes prints, const LaneVector& masked,
                              const Secret32& channel) {
   const std::size_t packed = packed_bytes(masked.dimension(), masked.bits());
-  Writer out = begin(MessageType::kMaskedInput, from, commitment.size() + packed);
-  masked.pack(out.bytes(commitment).room(packed));
+  Writer out = begin(MessageType::kMaskedInput, from, commitment.size() + prints.size() + packed);
+  masked.pack(out.bytes(commitment).bytes(prints).room(packed));
   return finish(std::move(out), MessageType::kMaskedInput, channel);
 }
 
-std::optional<MaskedInput> parse_masked_input(Bytes body, const RoundConfig& config) {
+std::optional<MaskedInput> parse_masked_input(Bytes body, const RoundConfig& config, std::size_t neighbours) {
   Reader in(body);
   const Digest commitment = in.array<32>();
+  const Bytes prints = in.bytes(kPrintBytes * neighbours);
   const Bytes packed = in.bytes(in.left());
   if (!in.done() || !is_packed(packed, config.dimension, config.bits)) return std::nullopt;
-  return MaskedInput{commitment, packed};
+  return MaskedInput{commitment, prints, packed};
 }
 
 Message survivors_message(std::uint32_t to, const ClientSet& survivors, const Secret32& channel) {
@@ -225,20 +285,24 @@ std::optional<std::vector<Confirmation>> parse_confirmations(Bytes body, const s
   return confirmations;
 }
 
-Message unmasking_message(std::uint32_t from, const std::vector<ShareBytes>& shares, const Secret32& channel) {
-  Writer out = begin(MessageType::kUnmasking, from, kShareBytes * shares.size());
-  for (const ShareBytes& share : shares) out.bytes(share.bytes());
+Message unmasking_message(std::uint32_t from, const Unmasking& unmasking, const Secret32& channel) {
+  Writer out = begin(MessageType::kUnmasking, from,
+                     kShareBytes * unmasking.shares.size() + kMaskSeedBytes * unmasking.seeds.size());
+  for (const Bytes share : unmasking.shares) out.bytes(share);
+  for (const Bytes seed : unmasking.seeds) out.bytes(seed);
   return finish(std::move(out), MessageType::kUnmasking, channel);
 }
 
-std::optional<std::vector<Bytes>> parse_unmasking(Bytes body, std::size_t shares) {
-  if (body.size() != kShareBytes * shares) return std::nullopt;
-  std::vector<Bytes> result;
+std::optional<Unmasking> parse_unmasking(Bytes body, std::size_t shares, std::size_t seeds) {
+  if (body.size() != kShareBytes * shares + kMaskSeedBytes * seeds) return std::nullopt;
+  Reader in(body);
+  Unmasking unmasking;
   for (std::size_t i = 0; i < shares; ++i) {
-    result.push_back(body.subspan(kShareBytes * i, kShareBytes));
-    if (!is_share(result.back())) return std::nullopt;
+    unmasking.shares.push_back(in.bytes(kShareBytes));
+    if (!is_share(unmasking.shares.back())) return std::nullopt;
   }
-  return result;
+  for (std::size_t i = 0; i < seeds; ++i) unmasking.seeds.push_back(in.bytes(kMaskSeedBytes));
+  return unmasking;
 }
 
 }  // namespace noisefloor::secagg

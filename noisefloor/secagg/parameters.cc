@@ -209,6 +209,10 @@ std::string_view name_of(ThreatModel threat) {
   NF_UNREACHABLE("a threat model outside the closed list");
 }
 
+std::uint32_t corrupt_clients(double share, std::uint32_t clients) {
+  return static_cast<std::uint32_t>(count_of(share, static_cast<Real>(clients)));
+}
+
 Result<Topology> evaluate_topology(const Assumptions& a, std::uint32_t degree, std::uint32_t threshold) {
   NF_TRY_VOID(check(a));
   if (degree >= a.clients || threshold < 1 || threshold > degree || (degree % 2 == 1 && degree != a.clients - 1)) {

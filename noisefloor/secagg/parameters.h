@@ -50,6 +50,9 @@ struct Assumptions {
   double grinding_bits = kGrindingBits;  // a lying server tries 2^this many rosters; of no account for a curious one
 };
 
+// How many clients of a registry are corrupt if this share of them is: rounded up; a share such as 0.29 of 100 is 29.
+[[nodiscard]] std::uint32_t corrupt_clients(double share, std::uint32_t clients);
+
 struct Topology {
   std::uint32_t degree;
   std::uint32_t threshold;

@@ -70,14 +70,18 @@ View run(std::uint64_t seed, bool without_pair_masks) {
           .value();
   EXPECT_TRUE(outcome.sum.has_value());
 
-  const Digest context = context_of(digest_of(config), parse_envelope(seen.roster)->body);
-  const Roster roster = parse_roster(parse_envelope(seen.roster)->body, kClients).value();
+  const RosterPart part = parse_roster(parse_envelope(seen.roster)->body, kClients).value();
+  const Digest context = context_of(digest_of(config), part.root, part.present.bytes());
+  std::vector<Advertisement> roster;
+  for (std::uint32_t i = 0; i < kClients; ++i) {
+    roster.push_back(parse_advertisement(*parse_envelope(*seen.sent(i, MessageType::kAdvertisement))).value());
+  }
   const AgreementKey dropped(recovered(seen, kDropped));
   EXPECT_EQ(dropped.public_key(), roster[kDropped].mask_key);
   for (std::uint32_t i = 0; i < kClients; ++i) {
     const Message& message = i == kDropped ? seen.late : *seen.sent(i, MessageType::kMaskedInput);
     LaneVector residue(kDimension, kBits);
-    residue.add_packed(parse_masked_input(parse_envelope(message)->body, config)->packed);
+    residue.add_packed(parse_masked_input(parse_envelope(message)->body, config, kClients - 1)->packed);
     std::vector<Mask> known;
     for (std::uint32_t other = 0; other < kClients; ++other) {
       // Masks with the one that dropped out are known.

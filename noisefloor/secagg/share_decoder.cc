@@ -5,31 +5,18 @@
 #include <cstring>
 #include <utility>
 
-#include "noisefloor/base/wide_int.h"
+#include "noisefloor/crypto/field61.h"
 
 namespace noisefloor::secagg {
 namespace {
 
-// The field of crypto/shamir.h.
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
+using field61::add;
+using field61::inverse;
+using field61::multiply;
+using field61::subtract;
+
 // Combinations of shares that are tried one by one when equations do not tell which ones are wrong.
 constexpr std::size_t kCombinations = 4096;
-
-std::uint64_t reduced_once(std::uint64_t x) { return x >= kPrime ? x - kPrime : x; }
-std::uint64_t add(std::uint64_t a, std::uint64_t b) { return reduced_once(a + b); }
-std::uint64_t subtract(std::uint64_t a, std::uint64_t b) { return reduced_once(a + kPrime - b); }
-std::uint64_t multiply(std::uint64_t a, std::uint64_t b) {
-  const Uint128 product = Uint128{a} * b;
-  return reduced_once((static_cast<std::uint64_t>(product) & kPrime) + static_cast<std::uint64_t>(product >> 61));
-}
-std::uint64_t inverse(std::uint64_t a) {
-  std::uint64_t result = 1;
-  for (std::uint64_t exponent = kPrime - 2; exponent != 0; exponent >>= 1) {
-    if ((exponent & 1) != 0) result = multiply(result, a);
-    a = multiply(a, a);
-  }
-  return result;
-}
 
 // The inverses of all, with one inversion. None may be 0.
 void invert(std::vector<std::uint64_t>& values) {
@@ -56,29 +43,55 @@ Values values_of(const HeldShare& share) {
   return values;
 }
 
-// S_k = Σ_i w_i y_i x_i^k for k = 0, …, shares − threshold − 1, where w_i = 1/Π_{j≠i} (x_i − x_j): all are 0 exactly if
-// the values y_i lie on a polynomial of degree threshold − 1. One row for each of the five parts.
-std::array<Row, kShareParts> syndromes_of(std::span<const HeldShare> shares, std::size_t count) {
-  std::vector<std::uint64_t> weights(shares.size(), 1);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    for (std::size_t j = 0; j < shares.size(); ++j) {
-      if (j != i) weights[i] = multiply(weights[i], subtract(shares[i].point, shares[j].point));
+// w_i = 1/Π_{j≠i} (x_i − x_j)
+Row weights_of(const std::vector<std::uint32_t>& points) {
+  Row weights(points.size(), 1);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t j = 0; j < points.size(); ++j) {
+      if (j != i) weights[i] = multiply(weights[i], subtract(points[i], points[j]));
     }
   }
   invert(weights);
-  std::array<Row, kShareParts> syndromes;
-  for (Row& row : syndromes) row.resize(count);
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    const Values values = values_of(shares[i]);
-    for (std::size_t part = 0; part < kShareParts; ++part) {
-      std::uint64_t term = multiply(weights[i], values[part]);
+  return weights;
+}
+
+// S_k = Σ_i w_i y_i x_i^k for k = 0, …, shares − threshold − 1: all are 0 exactly if the values y_i lie on a polynomial
+// of degree threshold − 1. One row for each of the parts.
+std::vector<Row> syndromes_of(const std::vector<std::uint32_t>& points, std::span<const Row> parts, std::size_t count) {
+  const Row weights = weights_of(points);
+  std::vector<Row> syndromes(parts.size(), Row(count));
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      std::uint64_t term = multiply(weights[i], parts[part][i]);
       for (std::size_t k = 0; k < count; ++k) {
         syndromes[part][k] = add(syndromes[part][k], term);
-        term = multiply(term, shares[i].point);
+        term = multiply(term, points[i]);
       }
     }
   }
   return syndromes;
+}
+
+bool are_zero(const std::vector<Row>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const Row& row) {
+    return std::all_of(row.begin(), row.end(), [](std::uint64_t value) { return value == 0; });
+  });
+}
+
+std::vector<std::uint32_t> points_of(std::span<const HeldShare> shares) {
+  std::vector<std::uint32_t> points;
+  points.reserve(shares.size());
+  for (const HeldShare& share : shares) points.push_back(share.point);
+  return points;
+}
+
+std::vector<Row> syndromes_of(std::span<const HeldShare> shares, std::size_t count) {
+  std::vector<Row> parts(kShareParts, Row(shares.size()));
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Values values = values_of(shares[i]);
+    for (std::size_t part = 0; part < kShareParts; ++part) parts[part][i] = values[part];
+  }
+  return syndromes_of(points_of(shares), parts, count);
 }
 
 // The one solution of rows · (unknowns, 1) = 0; nothing if there is none or more than one.
@@ -110,8 +123,8 @@ std::optional<Row> solve(std::vector<Row> rows, std::size_t unknowns) {
 
 // The indices of `errors` wrong shares, if that many explain all syndromes: the coefficients of the polynomial Λ whose
 // roots are their points solve Σ_j Λ_j S_{k+j} = 0.
-std::optional<std::vector<std::size_t>> locate(std::span<const HeldShare> shares,
-                                               const std::array<Row, kShareParts>& syndromes, std::size_t errors) {
+std::optional<std::vector<std::size_t>> locate(const std::vector<std::uint32_t>& points,
+                                               const std::vector<Row>& syndromes, std::size_t errors) {
   std::vector<Row> equations;
   for (const Row& row : syndromes) {
     for (std::size_t k = 0; k + errors < row.size(); ++k) {
@@ -122,9 +135,9 @@ std::optional<std::vector<std::size_t>> locate(std::span<const HeldShare> shares
   const std::optional<Row> locator = solve(std::move(equations), errors);
   if (!locator.has_value()) return std::nullopt;
   std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
+  for (std::size_t i = 0; i < points.size(); ++i) {
     std::uint64_t value = 1;
-    for (std::size_t k = errors; k-- > 0;) value = add(multiply(value, shares[i].point), (*locator)[k]);
+    for (std::size_t k = errors; k-- > 0;) value = add(multiply(value, points[i]), (*locator)[k]);
     if (value == 0) wrong.push_back(i);
   }
   return wrong.size() == errors ? std::optional(std::move(wrong)) : std::nullopt;
@@ -177,26 +190,35 @@ bool advance(std::vector<std::size_t>& left_out, std::size_t count) {
 
 bool are_consistent(std::span<const HeldShare> shares, std::uint32_t threshold) {
   if (shares.size() <= threshold) return true;
-  const auto syndromes = syndromes_of(shares, shares.size() - threshold);
-  return std::all_of(syndromes.begin(), syndromes.end(), [](const Row& row) {
-    return std::all_of(row.begin(), row.end(), [](std::uint64_t value) { return value == 0; });
-  });
+  return are_zero(syndromes_of(shares, shares.size() - threshold));
+}
+
+std::optional<std::vector<std::size_t>> wrong_values(std::span<const std::uint32_t> points,
+                                                     std::span<const std::uint64_t> values, std::uint32_t threshold) {
+  if (threshold < 1 || points.size() != values.size() || values.size() < threshold) return std::nullopt;
+  const std::vector<std::uint32_t> at(points.begin(), points.end());
+  const std::size_t spare = values.size() - threshold;
+  const std::vector<Row> parts(1, Row(values.begin(), values.end()));
+  const std::vector<Row> syndromes = syndromes_of(at, parts, spare);
+  if (are_zero(syndromes)) return std::vector<std::size_t>();
+  // A recurrence with as many roots among the points as it has coefficients explains all syndromes by these points.
+  for (std::size_t errors = 1; 2 * errors <= spare; ++errors) {
+    if (auto wrong = locate(at, syndromes, errors)) return wrong;
+  }
+  return std::nullopt;
 }
 
 std::optional<DecodedSecret> decode_shares(std::span<const HeldShare> shares, std::uint32_t threshold,
                                            const std::function<bool(const Secret32&)>& is_right) {
   if (threshold < 1 || shares.size() < threshold) return std::nullopt;
   const std::size_t spare = shares.size() - threshold;
+  const std::vector<std::uint32_t> points = points_of(shares);
   const auto syndromes = syndromes_of(shares, spare);
   for (std::size_t errors = 0; errors == 0 || errors < spare; ++errors) {
     const auto wrong =
-        errors == 0 ? std::optional<std::vector<std::size_t>>(std::in_place) : locate(shares, syndromes, errors);
+        errors == 0 ? std::optional<std::vector<std::size_t>>(std::in_place) : locate(points, syndromes, errors);
     if (!wrong.has_value()) continue;
-    if (errors == 0 && !std::all_of(syndromes.begin(), syndromes.end(), [](const Row& row) {
-          return std::all_of(row.begin(), row.end(), [](std::uint64_t value) { return value == 0; });
-        })) {
-      continue;
-    }
+    if (errors == 0 && !are_zero(syndromes)) continue;
     const std::vector<HeldShare> rest = without(shares, *wrong);
     auto secret = secret_of(rest, threshold, is_right);
     if (secret.has_value()) return DecodedSecret{std::move(*secret), *wrong};

@@ -36,4 +36,10 @@ struct DecodedSecret {
 // Whether all shares lie on polynomials of degree threshold − 1. Says nothing about fewer than threshold + 1 shares.
 [[nodiscard]] bool are_consistent(std::span<const HeldShare> shares, std::uint32_t threshold);
 
+// Values of one polynomial of degree threshold − 1 at distinct points, some of which may be wrong: the indices of the
+// wrong ones, ascending, if at most (values − threshold)/2 are. Nothing if no polynomial fits so many.
+[[nodiscard]] std::optional<std::vector<std::size_t>> wrong_values(std::span<const std::uint32_t> points,
+                                                                   std::span<const std::uint64_t> values,
+                                                                   std::uint32_t threshold);
+
 }  // namespace noisefloor::secagg

@@ -138,5 +138,30 @@ TEST(ShareDecoder, TellsSharesThatDoNotFit) {
   EXPECT_FALSE(are_consistent(dealt.held(), 4));
 }
 
+// Values of one polynomial, up to (values − threshold)/2 of them wrong: exactly these are found, and one more is not
+// mistaken for a polynomial.
+TEST(ShareDecoder, FindsWrongValuesOfOnePolynomial) {
+  ReplayRandom stream = ReplayRandom::create(31).value();
+  const FillUniform uniform = [&](std::span<std::uint8_t> out) { stream.fill(std::as_writable_bytes(out)); };
+  std::vector<std::uint32_t> points;
+  for (std::uint32_t i = 0; i < 24; ++i) points.push_back(3 * i + 2);
+  for (const std::uint32_t threshold : {1U, 7U, 13U, 24U}) {
+    const std::vector<std::uint64_t> right = uniform_polynomial(threshold, points, uniform).value();
+    for (std::size_t errors = 0; 2 * errors <= points.size() - threshold; ++errors) {
+      std::vector<std::uint64_t> values = right;
+      std::vector<std::size_t> expected;
+      for (std::size_t i = 0; i < errors; ++i) {
+        values[2 * i] ^= 1;
+        expected.push_back(2 * i);
+      }
+      EXPECT_EQ(wrong_values(points, values, threshold), expected) << threshold << " " << errors;
+    }
+    std::vector<std::uint64_t> junk(points.size());
+    for (std::uint64_t& each : junk) each = stream.next_u64() >> 4;
+    EXPECT_EQ(wrong_values(points, junk, threshold).has_value(), threshold == 24);
+  }
+  EXPECT_FALSE(wrong_values(points, std::vector<std::uint64_t>(24), 25).has_value());
+}
+
 }  // namespace
 }  // namespace noisefloor::secagg

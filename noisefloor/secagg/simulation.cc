@@ -1,12 +1,16 @@
 #include "noisefloor/secagg/simulation.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace noisefloor::secagg {
 
-Cohort Cohort::draw(std::uint32_t clients, BitStream& stream) {
+namespace {
+
+Cohort draw_cohort(std::uint32_t clients, BitStream& stream, bool replayed) {
   Cohort cohort;
+  cohort.replayed = replayed;
   for (std::uint32_t i = 0; i < clients; ++i) {
     std::array<std::uint8_t, 32> seed;
     stream.fill(std::as_writable_bytes(std::span(seed)));
@@ -18,12 +22,20 @@ Cohort Cohort::draw(std::uint32_t clients, BitStream& stream) {
   return cohort;
 }
 
+}  // namespace
+
+Cohort Cohort::draw(std::uint32_t clients, SecureRandom& stream) { return draw_cohort(clients, stream, false); }
+Cohort Cohort::draw(std::uint32_t clients, ReplayRandom& stream) { return draw_cohort(clients, stream, true); }
+
 RoundConfig Cohort::config(std::uint64_t round, const Topology& topology, ThreatModel threat,
                            std::uint32_t minimum_cohort, std::uint64_t dimension, unsigned bits) const {
   RoundConfig config;
   config.round = round;
   config.registry = digest_of(registry);
-  config.server = AgreementKey(server.clone()).public_key();
+  const AgreementKey key(server.clone());
+  config.server = key.public_key();
+  config.challenge = Server::challenge(key, round);
+  config.replayed = replayed;
   config.threat = threat;
   config.clients = static_cast<std::uint32_t>(registry.size());
   config.degree = topology.degree;
@@ -61,17 +73,10 @@ const Message* RecordingNetwork::sent(std::uint32_t client, MessageType type) co
   return found == sent_.end() ? nullptr : &found->second;
 }
 
-Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
-                                    const std::function<LaneVector(std::uint32_t)>& input, BitStream& stream,
-                                    Network& network) {
-  NF_TRY(Server server, Server::create(config, cohort.registry, AgreementKey(cohort.server.clone())));
-  std::vector<Client> clients;
-  std::vector<std::uint32_t> listening;
-  for (std::uint32_t i = 0; i < config.clients; ++i) {
-    NF_TRY(Client client, Client::join(config, cohort.registry, i, cohort.keys[i], policy, stream));
-    clients.push_back(std::move(client));
-    listening.push_back(i);
-  }
+Result<RoundOutcome> play_round(Server& server, std::vector<Client>& clients,
+                                const std::function<LaneVector(std::uint32_t)>& input, Network& network) {
+  std::vector<std::uint32_t> listening(clients.size());
+  std::iota(listening.begin(), listening.end(), 0U);
   const auto send = [&](std::uint32_t client, Message message) {
     for (const Message& arriving : network.to_server(client, std::move(message))) {
       static_cast<void>(server.receive(arriving));  // a message that is turned away changes nothing
@@ -95,7 +100,7 @@ Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& con
       }
     }
   }
-  for (std::uint32_t i = 0; i < config.clients; ++i) {
+  for (std::uint32_t i = 0; i < clients.size(); ++i) {
     if (clients[i].aborted().has_value()) outcome.client_aborts.emplace(i, *clients[i].aborted());
   }
   outcome.aborted = server.aborted();
@@ -103,6 +108,34 @@ Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& con
   outcome.culprits = server.culprits();
   if (!outcome.aborted.has_value()) outcome.sum = server.sum();
   return outcome;
+}
+
+namespace {
+
+template <class Stream>
+Result<RoundOutcome> simulate(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                              const std::function<LaneVector(std::uint32_t)>& input, Stream& stream, Network& network) {
+  NF_TRY(Server server, Server::create(config, cohort.registry, AgreementKey(cohort.server.clone())));
+  std::vector<Client> clients;
+  for (std::uint32_t i = 0; i < config.clients; ++i) {
+    NF_TRY(Client client, Client::join(config, cohort.registry, i, cohort.keys[i], policy, stream));
+    clients.push_back(std::move(client));
+  }
+  return play_round(server, clients, input, network);
+}
+
+}  // namespace
+
+Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                    const std::function<LaneVector(std::uint32_t)>& input, SecureRandom& stream,
+                                    Network& network) {
+  return simulate(cohort, config, policy, input, stream, network);
+}
+
+Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                    const std::function<LaneVector(std::uint32_t)>& input, ReplayRandom& stream,
+                                    Network& network) {
+  return simulate(cohort, config, policy, input, stream, network);
 }
 
 }  // namespace noisefloor::secagg

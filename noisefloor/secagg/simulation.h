@@ -25,8 +25,10 @@ struct Cohort {
   std::vector<SigningKey> keys;
   Registry registry;
   Secret32 server;
+  bool replayed = false;  // drawn from a ReplayRandom: so are rounds by config()
 
-  [[nodiscard]] static Cohort draw(std::uint32_t clients, BitStream& stream);
+  [[nodiscard]] static Cohort draw(std::uint32_t clients, SecureRandom& stream);
+  [[nodiscard]] static Cohort draw(std::uint32_t clients, ReplayRandom& stream);
   // The configuration of a round among them; `model` is left empty. A topology that states no minimum roster gets the
   // smallest possible one.
   [[nodiscard]] RoundConfig config(std::uint64_t round, const Topology& topology, ThreatModel threat,
@@ -72,10 +74,17 @@ struct RoundOutcome {
   std::vector<std::uint32_t> culprits;
 };
 
-// One round. `input` gives each client's vector when it is due. Refused if a client cannot join or an input has the
-// wrong shape.
+// One round of a server and clients that have joined it, or resumed an epoch; each client at the place of its number.
+// `input` gives a client's vector when it is due. Refused if an input has the wrong shape.
+[[nodiscard]] Result<RoundOutcome> play_round(Server& server, std::vector<Client>& clients,
+                                              const std::function<LaneVector(std::uint32_t)>& input, Network& network);
+
+// The same from the start: everyone joins. Refused if a client cannot.
 [[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
                                                   const std::function<LaneVector(std::uint32_t)>& input,
-                                                  BitStream& stream, Network& network);
+                                                  SecureRandom& stream, Network& network);
+[[nodiscard]] Result<RoundOutcome> simulate_round(const Cohort& cohort, const RoundConfig& config, const Policy& policy,
+                                                  const std::function<LaneVector(std::uint32_t)>& input,
+                                                  ReplayRandom& stream, Network& network);
 
 }  // namespace noisefloor::secagg

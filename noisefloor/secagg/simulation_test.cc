@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "noisefloor/crypto/aead.h"
 #include "noisefloor/random/uniform.h"
 #include "noisefloor/secagg/fixed_point.h"
 #include "noisefloor/secagg/graph.h"
@@ -41,15 +42,17 @@ LaneVector sum_of(const std::vector<LaneVector>& inputs, const std::vector<std::
 }
 
 struct Round {
+  std::uint64_t seed;
   ReplayRandom stream;
   Cohort cohort;
   RoundConfig config;
   std::vector<LaneVector> inputs;
   Policy policy;
 
-  Round(std::uint64_t seed, std::uint32_t clients, const Topology& topology, ThreatModel threat, double corrupt,
+  Round(std::uint64_t drawn_from, std::uint32_t clients, const Topology& topology, ThreatModel threat, double corrupt,
         std::uint64_t dimension, unsigned bits, std::uint32_t minimum_cohort = 2)
-      : stream(ReplayRandom::create(seed).value()),
+      : seed(drawn_from),
+        stream(ReplayRandom::create(drawn_from).value()),
         cohort(Cohort::draw(clients, stream)),
         config(cohort.config(1, topology, threat, minimum_cohort, dimension, bits)),
         inputs(random_inputs(config, stream)),
@@ -96,7 +99,7 @@ TEST(Simulation, SumsRealNumbersOfFiveClients) {
   const std::vector<double> sum = code.decode(*outcome.sum).values;
   const Message& message = *network.sent(0, MessageType::kMaskedInput);
   LaneVector masked(code.dimension(), code.bits());
-  masked.add_packed(parse_masked_input(parse_envelope(message)->body, config)->packed);
+  masked.add_packed(parse_masked_input(parse_envelope(message)->body, config, 4)->packed);
   for (std::size_t k = 0; k < 4; ++k) {
     double expected = 0;
     for (std::size_t i = 0; i < 4; ++i) expected += updates[i][k];
@@ -109,7 +112,7 @@ TEST(Simulation, SumsRealNumbersOfFiveClients) {
 TEST(Simulation, RecoversFromDropoutsAtEveryStage) {
   for (const ThreatModel threat : {kCurious, kLying}) {
     for (const MessageType from : {MessageType::kAdvertisement, MessageType::kShares, MessageType::kMaskedInput,
-                                   MessageType::kConfirmation, MessageType::kUnmasking}) {
+                                   MessageType::kReceipt, MessageType::kConfirmation, MessageType::kUnmasking}) {
       Round round(7, 6, {5, 4, 0, 0}, threat, 0, 100, 20);
       RecordingNetwork network;
       network.silence(2, from);
@@ -203,8 +206,9 @@ TEST(Simulation, GivesNoWrongSumForWrongShares) {
       if (client == 2 && envelope.type == MessageType::kUnmasking) {
         const Message* hello = sent(2, MessageType::kAdvertisement);
         const AgreementPublicKey key = parse_advertisement(*parse_envelope(*hello))->channel_key;
-        std::vector<ShareBytes> shares(envelope.body.size() / kShareBytes);  // zeros: right in form, wrong in value
-        message = unmasking_message(2, shares, channel_key(server_.agree(key).value(), config_));
+        const std::vector<std::uint8_t> zeros(kShareBytes);  // right in form, wrong in value
+        const Unmasking wrong{std::vector<Bytes>(envelope.body.size() / kShareBytes, zeros), {}};
+        message = unmasking_message(2, wrong, channel_key(server_.agree(key).value(), config_));
       }
       return RecordingNetwork::to_server(client, std::move(message));
     }
@@ -238,23 +242,26 @@ class Liars : public RecordingNetwork {
   std::vector<Message> to_server(std::uint32_t client, Message message) override {
     const Envelope envelope = parse_envelope(message).value();
     if (envelope.type == MessageType::kUnmasking && holders_.contains(client)) {
-      const std::vector<ShareBytes> zeros(envelope.body.size() / kShareBytes);
-      message = unmasking_message(client, zeros, channel_of(client));
+      const std::vector<std::uint8_t> zeros(kShareBytes);
+      const Unmasking wrong{std::vector<Bytes>(envelope.body.size() / kShareBytes, zeros), {}};
+      message = unmasking_message(client, wrong, channel_of(client));
     } else if (envelope.type == MessageType::kMaskedInput && client == perjurer_) {
       LaneVector vector(config_.dimension, config_.bits);
-      vector.add_packed(parse_masked_input(envelope.body, config_)->packed);
-      message = masked_input_message(client, Digest{1}, vector, channel_of(client));
+      const MaskedInput input = parse_masked_input(envelope.body, config_, config_.clients - 1).value();
+      vector.add_packed(input.packed);
+      message = masked_input_message(client, Digest{1}, input.prints, vector, channel_of(client));
     }
     return RecordingNetwork::to_server(client, std::move(message));
   }
 
- private:
+ protected:
   [[nodiscard]] Secret32 channel_of(std::uint32_t client) const {
     const Message* hello = sent(client, MessageType::kAdvertisement);
     const AgreementPublicKey key = parse_advertisement(*parse_envelope(*hello))->channel_key;
     return channel_key(server_.agree(key).value(), digest_of(config_));
   }
 
+ private:
   AgreementKey server_;
   RoundConfig config_;
   std::set<std::uint32_t> holders_;
@@ -286,6 +293,204 @@ TEST(Simulation, NamesAClientThatCommitsToAnotherSecret) {
   EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{5}));
 }
 
+// --- Bad dealers -----------------------------------------------------------------------------------------------------
+
+enum class Deal {
+  kClosed,    // boxes that do not open
+  kNoForm,    // boxes that open and hold no shares
+  kRandom,    // shares of no polynomial
+  kOnePoly,   // shares of the mask key are fine, and those of the own mask are random
+  kOtherKey,  // shares of one polynomial, of another secret than the mask key
+};
+
+// One client deals junk to some of its neighbours. The network has its channel key.
+class BadDealer : public RecordingNetwork {
+ public:
+  BadDealer(const Round& round, std::uint32_t dealer, Deal deal, std::size_t victims)
+      : server_(round.cohort.server.clone()), config_(round.config), dealer_(dealer), deal_(deal), victims_(victims) {
+    ReplayRandom copy = ReplayRandom::create(round.seed, round.stream.position() + 64 * dealer).value();
+    Secret32 secret;
+    copy.fill(std::as_writable_bytes(secret.bytes()));
+    key_.emplace(std::move(secret));
+  }
+
+  std::vector<Message> to_client(std::uint32_t client, Message message) override {
+    const Envelope envelope = parse_envelope(message).value();
+    if (client == dealer_ && envelope.type == MessageType::kRoster) {
+      const RosterPart roster = parse_roster(envelope.body, config_.clients).value();
+      context_ = context_of(digest_of(config_), roster.root, roster.present.bytes());
+      neighbours_ = Graph(config_.clients, config_.degree, graph_seed(context_)).neighbours(dealer_);
+    }
+    if (envelope.type == MessageType::kUnmasking) return {};
+    return Network::to_client(client, std::move(message));
+  }
+
+  std::vector<Message> to_server(std::uint32_t client, Message message) override {
+    const Envelope envelope = parse_envelope(message).value();
+    if (client == dealer_ && envelope.type == MessageType::kShares) {
+      std::vector<SealedShares> boxes = parse_shares(envelope.body, neighbours_.size()).value();
+      Secret32 other;
+      other.bytes()[0] = 9;
+      std::vector<std::uint32_t> points;
+      for (const std::uint32_t place : neighbours_) points.push_back(place + 1);
+      const auto uniform = [this](std::span<std::uint8_t> out) { stream_.fill(std::as_writable_bytes(out)); };
+      const auto fine = share_secret(other, config_.threshold, points, uniform).value();
+      const auto blinding = draw_blinding(config_.threshold, points, uniform).value();
+      for (std::size_t i = 0; i < std::min(victims_, boxes.size()); ++i) {
+        if (deal_ == Deal::kClosed) {
+          boxes[i][3] ^= 1U;
+          continue;
+        }
+        Secret<kBoxBytes> box;
+        stream_.fill(std::as_writable_bytes(box.bytes()));
+        for (std::size_t at = 7; at < kBoxBytes; at += 8) box.bytes()[at] = deal_ == Deal::kNoForm ? 0xff : 0x01;
+        if (deal_ >= Deal::kOnePoly) {
+          std::copy(fine[i].bytes().begin(), fine[i].bytes().end(), box.bytes().begin());
+          std::copy(blinding[i].bytes().begin(), blinding[i].bytes().end(), box.bytes().end() - kCheckBytes);
+        }
+        if (deal_ == Deal::kOtherKey) {
+          std::copy(fine[i].bytes().begin(), fine[i].bytes().end(), box.bytes().begin() + kShareBytes);
+        }
+        const std::uint32_t holder = neighbours_[i];
+        const Advertisement keys =
+            parse_advertisement(*parse_envelope(*sent(holder, MessageType::kAdvertisement))).value();
+        const Secret32 agreed = key_->agree(keys.channel_key).value();
+        const auto closed = seal(share_key(agreed, context_, dealer_, holder), {}, box.bytes());
+        std::copy(closed.begin(), closed.end(), boxes[i].begin());
+      }
+      const Advertisement own =
+          parse_advertisement(*parse_envelope(*sent(dealer_, MessageType::kAdvertisement))).value();
+      message = shares_message(dealer_, boxes, channel_key(server_.agree(own.channel_key).value(), digest_of(config_)));
+    }
+    return RecordingNetwork::to_server(client, std::move(message));
+  }
+
+ private:
+  ReplayRandom stream_ = ReplayRandom::create(99).value();
+  AgreementKey server_;
+  RoundConfig config_;
+  std::uint32_t dealer_;
+  Deal deal_;
+  std::size_t victims_;
+  std::optional<AgreementKey> key_;
+  Digest context_{};
+  std::vector<std::uint32_t> neighbours_;
+};
+
+// In version 1 each of these ended the round, for the neighbours or for everyone. Now the dealer is named and left out,
+// nobody else is, and the sum is that of all others; on a sparse graph as on a complete one.
+TEST(Simulation, GoesOnWithoutADealerOfJunkAndNamesIt) {
+  for (const ThreatModel threat : {kCurious, kLying}) {
+    for (const Deal deal : {Deal::kClosed, Deal::kNoForm, Deal::kRandom, Deal::kOnePoly}) {
+      for (const bool sparse : {false, true}) {
+        const Topology topology{sparse ? 16U : 11U, sparse ? 11U : 8U, 0, 0};
+        Round round(17, sparse ? 40 : 12, topology, threat, 0, 10, 16);
+        BadDealer network(round, 5, deal, 100);
+        const RoundOutcome outcome = round.run(network);
+        ASSERT_TRUE(outcome.sum.has_value()) << static_cast<int>(deal);
+        EXPECT_EQ(outcome.survivors.size(), round.config.clients - 1);
+        EXPECT_EQ(std::count(outcome.survivors.begin(), outcome.survivors.end(), 5U), 0);
+        EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+        EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{5}));
+        EXPECT_TRUE(outcome.client_aborts.empty());
+      }
+    }
+  }
+}
+
+// Junk for a few neighbours: their answers are off the polynomial of the others, which is still there. Both stay, and
+// the dispute is recorded. A box that does not open parts the two: the dealer leaves, since it is in more such pairs.
+TEST(Simulation, GoesOnWithJunkForAFew) {
+  for (const Deal deal : {Deal::kClosed, Deal::kNoForm, Deal::kRandom, Deal::kOnePoly}) {
+    Round round(18, 40, {16, 11, 0, 0}, kLying, 0, 10, 16);
+    BadDealer network(round, 5, deal, 2);
+    const RoundOutcome outcome = round.run(network);
+    ASSERT_TRUE(outcome.sum.has_value()) << static_cast<int>(deal);
+    EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+    const bool opens = deal == Deal::kRandom || deal == Deal::kOnePoly;
+    EXPECT_EQ(outcome.survivors.size(), opens ? 40U : 39U);
+    EXPECT_TRUE(outcome.culprits.empty());  // two neighbours may be liars
+    EXPECT_EQ(outcome.disputes.size(), 2U);
+    for (const Dispute& each : outcome.disputes) EXPECT_EQ(each.owner, 5U);
+  }
+}
+
+// A pair of which nobody knows who lies: both leave, so that the one who does is gone.
+TEST(Simulation, LeavesBothOutWhereOneBoxDoesNotOpen) {
+  Round round(19, 12, {11, 8, 0, 0}, kLying, 0, 10, 16);
+  BadDealer network(round, 5, Deal::kClosed, 1);
+  const RoundOutcome outcome = round.run(network);
+  ASSERT_TRUE(outcome.sum.has_value());
+  EXPECT_EQ(outcome.survivors.size(), 10U);
+  EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+}
+
+// A dealer whose shares are consistent and give another secret than its mask key is found when it drops out: its
+// neighbours name their masks themselves, so the round goes on. Only if one of them is silent, too, there is no sum.
+TEST(Simulation, GoesOnWithoutADropoutThatSharedAnotherKey) {
+  for (const bool silent : {false, true}) {
+    Round round(20, 12, {11, 8, 0, 0}, kLying, 0, 10, 16);
+    BadDealer network(round, 5, Deal::kOtherKey, 100);
+    network.silence(5, MessageType::kMaskedInput);
+    if (silent) network.silence(7, MessageType::kUnmasking);
+    const RoundOutcome outcome = round.run(network);
+    EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{5}));
+    if (silent) {
+      EXPECT_EQ(outcome.aborted, AbortReason::kBadShares);
+      continue;
+    }
+    ASSERT_TRUE(outcome.sum.has_value());
+    EXPECT_EQ(outcome.survivors.size(), 11U);
+    EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+  }
+}
+
+// A survivor that names another mask with a dropout than it said before is found at once, and the dropout's key, which
+// others have shares of, gives the right one.
+TEST(Simulation, NamesASurvivorThatNamesTwoMasks) {
+  class TwoMasks : public Liars {
+   public:
+    explicit TwoMasks(const Round& round) : Liars(round, {}) {}
+    std::vector<Message> to_server(std::uint32_t client, Message message) override {
+      const Envelope envelope = parse_envelope(message).value();
+      if (client == 3 && envelope.type == MessageType::kUnmasking) {
+        std::vector<std::uint8_t> body(envelope.body.begin(), envelope.body.end());
+        body.back() ^= 1U;  // a byte of the only seed
+        message = unmasking_message(3, parse_unmasking(body, 11, 1).value(), channel_of(3));
+      }
+      return Liars::to_server(client, std::move(message));
+    }
+  };
+  Round round(21, 12, {11, 8, 0, 0}, kLying, 0, 10, 16);
+  TwoMasks network(round);
+  network.silence(8, MessageType::kMaskedInput);
+  const RoundOutcome outcome = round.run(network);
+  EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{3}));
+  ASSERT_TRUE(outcome.sum.has_value());
+  EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+}
+
+// A complaint about everyone: the complainer leaves, and is named.
+TEST(Simulation, GoesOnWithoutAClientThatComplainsAboutEveryone) {
+  class Complainer : public Liars {
+   public:
+    explicit Complainer(const Round& round) : Liars(round, {}) {}
+    std::vector<Message> to_server(std::uint32_t client, Message message) override {
+      if (client == 3 && parse_envelope(message)->type == MessageType::kReceipt) {
+        message = receipt_message(3, Receipt{ClientSet(11)}, channel_of(3));
+      }
+      return Liars::to_server(client, std::move(message));
+    }
+  };
+  Round round(22, 12, {11, 8, 0, 0}, kLying, 0, 10, 16);
+  Complainer network(round);
+  const RoundOutcome outcome = round.run(network);
+  EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{3}));
+  ASSERT_TRUE(outcome.sum.has_value());
+  EXPECT_EQ(outcome.survivors.size(), 11U);
+  EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+}
+
 // With no share to spare, a wrong one cannot be told from a wrong commitment: nobody is named.
 TEST(Simulation, NamesNobodyWithoutShareToSpare) {
   Round round(16, 6, {5, 5, 0, 0}, kCurious, 0, 10, 16);
@@ -298,20 +503,29 @@ TEST(Simulation, NamesNobodyWithoutShareToSpare) {
 
 // --- Storms ----------------------------------------------------------------------------------------------------------
 
-// Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they send wrong shares and
-// wrong signatures. A lying server tells some clients of other survivors. The storm knows the server's key, and so tags
-// the messages that it changes as they would.
+// Loses, repeats, holds back, mixes up and changes messages. Some clients are malicious: they deal junk, complain about
+// shares that are fine, send wrong shares and seeds, and wrong signatures. A lying server tells some clients of other
+// survivors. The storm knows the server's key and those of malicious clients, and so tags and seals what it changes as
+// they would.
 class Storm : public Network {
  public:
-  Storm(const Cohort& cohort, const RoundConfig& config, BitStream& stream, std::set<std::uint32_t> malicious)
-      : server_(cohort.server.clone()),
-        round_(config),
-        config_(digest_of(config)),
+  Storm(Round& round, BitStream& stream, std::set<std::uint32_t> malicious)
+      : server_(round.cohort.server.clone()),
+        round_(round.config),
+        config_(digest_of(round.config)),
         stream_(stream),
         malicious_(std::move(malicious)) {
-    lies_ = config.threat == kLying && uniform_below(stream, 3) == 0 ? 15 : 0;
+    lies_ = round_.threat == kLying && uniform_below(stream, 3) == 0 ? 15 : 0;
     loss_ = uniform_below(stream, 4) == 0 ? 0 : uniform_below(stream, 25);
     noise_ = uniform_below(stream, 3) == 0 ? uniform_below(stream, 15) : 0;
+    malice_ = uniform_below(stream, 8);
+    // Clients draw their channel keys and mask keys from the round's stream, one after the other.
+    for (const std::uint32_t client : malicious_) {
+      ReplayRandom copy = ReplayRandom::create(round.seed, round.stream.position() + 64 * client).value();
+      Secret32 secret;
+      copy.fill(std::as_writable_bytes(secret.bytes()));
+      keys_.emplace(client, AgreementKey(std::move(secret)));
+    }
   }
 
   void arrange(std::vector<std::uint32_t>& clients) override {
@@ -323,6 +537,7 @@ class Storm : public Network {
     if (envelope.type == MessageType::kAdvertisement) {
       const Advertisement keys = parse_advertisement(envelope).value();
       channels_[client] = channel_key(server_.agree(keys.channel_key).value(), config_);
+      advertised_.emplace(client, keys);
     }
     if (envelope.type == MessageType::kUnmasking && !malicious_.contains(client)) gave_.insert(client);
     if (malicious_.contains(client)) return weather(spoil(client, envelope, message));
@@ -331,16 +546,20 @@ class Storm : public Network {
 
   std::vector<Message> to_client(std::uint32_t client, Message message) override {
     const Envelope envelope = parse_envelope(message).value();
-    if (envelope.type == MessageType::kRoster) {
-      roster_ = parse_roster(envelope.body, round_.clients).value();
-      roster_clients_ = static_cast<std::uint32_t>(roster_.size());
-      context_ = context_of(config_, envelope.body);
+    if (envelope.type == MessageType::kRoster && numbers_.empty()) {
+      const RosterPart roster = parse_roster(envelope.body, round_.clients).value();
+      for (std::uint32_t number = 0; number < round_.clients; ++number) {
+        if (roster.present.contains(number)) numbers_.push_back(number);
+      }
+      context_ = context_of(config_, roster.root, roster.present.bytes());
+      graph_.emplace(clients(), degree_among(round_, clients()), graph_seed(context_));
     }
+    if (envelope.type == MessageType::kSharers) sharing_ = ClientSet::parse(envelope.body, clients());
     if (envelope.type == MessageType::kSurvivors) {
-      ClientSet survivors = ClientSet::parse(envelope.body, roster_clients_).value();
+      ClientSet survivors = ClientSet::parse(envelope.body, clients()).value();
       if (chance(lies_)) {
-        ClientSet other(roster_clients_);
-        for (std::uint32_t place = 0; place < roster_clients_; ++place) {
+        ClientSet other(clients());
+        for (std::uint32_t place = 0; place < clients(); ++place) {
           if (survivors.contains(place) != chance(20)) other.insert(place);
         }
         survivors = other;
@@ -351,49 +570,107 @@ class Storm : public Network {
     return weather(std::move(message));
   }
 
-  // Whether neighbours of someone gave so many shares of both kinds that an input could be unmasked.
+  // Whether neighbours of some honest client gave so much that its input could be unmasked: a threshold of shares of
+  // its own mask, and either one of shares of its mask key, or each mask that it shares with an honest neighbour.
   [[nodiscard]] bool unmasked() const {
-    if (roster_.empty()) return false;
-    const Graph graph(roster_clients_, degree_among(round_, roster_clients_), graph_seed(context_));
-    for (std::uint32_t place = 0; place < roster_clients_; ++place) {
+    if (!sharing_.has_value()) return false;
+    for (std::uint32_t place = 0; place < clients(); ++place) {
+      if (malicious_.contains(numbers_[place]) || !sharing_->contains(place)) continue;
       std::size_t own_mask = 0;
       std::size_t mask_key = 0;
-      for (const std::uint32_t neighbour : graph.neighbours(place)) {
-        const std::uint32_t client = roster_[neighbour].client;
+      std::size_t hidden = 0;  // masks that nobody gave away
+      std::size_t survive = 0;
+      for (const std::uint32_t neighbour : graph_->neighbours(place)) {
+        if (!sharing_->contains(neighbour)) continue;
+        const std::uint32_t client = numbers_[neighbour];
         const bool both = malicious_.contains(client);
-        if (!both && !gave_.contains(client)) continue;
-        if (both || told_.at(client).contains(place)) ++own_mask;
-        if (both || !told_.at(client).contains(place)) ++mask_key;
+        const bool gave = gave_.contains(client);
+        if (both || (gave && told_.at(client).contains(place))) ++own_mask;
+        if (both || (gave && !told_.at(client).contains(place))) ++mask_key;
+        if (!both && !(gave && !told_.at(client).contains(place))) ++hidden;
+        if (!both) ++survive;
       }
-      if (own_mask >= round_.threshold && mask_key >= round_.threshold) return true;
+      if (own_mask >= round_.threshold && (mask_key >= round_.threshold || (hidden == 0 && survive > 0))) return true;
     }
     return false;
   }
 
+  // The clients none of whose boxes opened.
+  [[nodiscard]] const std::set<std::uint32_t>& closed() const { return closed_; }
+
  private:
   bool chance(std::uint64_t percent) { return uniform_below(stream_, 100) < percent; }
+  [[nodiscard]] std::uint32_t clients() const { return static_cast<std::uint32_t>(numbers_.size()); }
+
+  [[nodiscard]] std::vector<std::uint32_t> neighbours_of(std::uint32_t client) const {
+    const auto place = std::lower_bound(numbers_.begin(), numbers_.end(), client) - numbers_.begin();
+    return graph_->neighbours(static_cast<std::uint32_t>(place));
+  }
 
   // A message of a malicious client, tagged anew.
   Message spoil(std::uint32_t client, const Envelope& envelope, const Message& message) {
-    if (envelope.type == MessageType::kMaskedInput || envelope.type == MessageType::kAdvertisement || !chance(50)) {
-      return message;
-    }
-    if (envelope.type == MessageType::kUnmasking) {
-      std::vector<ShareBytes> wrong(envelope.body.size() / kShareBytes);
-      for (std::size_t i = 0; i < wrong.size(); ++i) {
-        std::copy_n(envelope.body.begin() + static_cast<std::ptrdiff_t>(kShareBytes * i), kShareBytes,
-                    wrong[i].bytes().begin());
-        if (chance(70)) wrong[i].bytes()[8 * uniform_below(stream_, 5)] ^= 1;
+    const auto does = [&](std::uint64_t bit) { return (malice_ >> bit & 1U) != 0; };
+    switch (envelope.type) {
+      case MessageType::kShares:
+        return does(0) ? spoil_shares(client, envelope) : message;
+      case MessageType::kReceipt: {
+        if (!does(1) || !chance(60)) return message;
+        Receipt wrong = parse_receipt(envelope.body, static_cast<std::uint32_t>(neighbours_of(client).size())).value();
+        for (std::uint64_t& answer : wrong.answers) {
+          if (chance(50)) answer ^= 1U;
+        }
+        if (chance(50)) {
+          for (std::uint32_t i = 0; i < wrong.opened.clients(); ++i) wrong.opened.erase(i);
+          wrong.answers.clear();
+        }
+        return receipt_message(client, wrong, channels_.at(client));
       }
-      return unmasking_message(client, wrong, channels_.at(client));
+      case MessageType::kConfirmation:
+        return chance(30) ? confirmation_message(client, Signature{}, channels_.at(client)) : message;
+      case MessageType::kUnmasking: {
+        if (!does(2)) return message;
+        std::size_t gone = 0;
+        while ((envelope.body.size() - kMaskSeedBytes * gone) % kShareBytes != 0) ++gone;
+        const std::size_t shares = (envelope.body.size() - kMaskSeedBytes * gone) / kShareBytes;
+        std::vector<std::uint8_t> body(envelope.body.begin(), envelope.body.end());
+        for (std::size_t i = 0; i < shares; ++i) {
+          if (chance(70)) body[kShareBytes * i + 8 * uniform_below(stream_, 5)] ^= 1U;
+        }
+        for (std::size_t i = 0; i < gone; ++i) {
+          if (chance(70)) body[kShareBytes * shares + kMaskSeedBytes * i] ^= 1U;
+        }
+        const auto wrong = parse_unmasking(body, shares, gone);
+        return wrong.has_value() ? unmasking_message(client, *wrong, channels_.at(client)) : message;
+      }
+      default:
+        return message;
     }
-    if (envelope.type == MessageType::kConfirmation) {
-      Signature wrong{};
-      return confirmation_message(client, wrong, channels_.at(client));
+  }
+
+  // Boxes that do not open, or shares that lie on no polynomial: for one neighbour, for some, or for all.
+  Message spoil_shares(std::uint32_t client, const Envelope& envelope) {
+    if (const auto before = spoilt_.find(client); before != spoilt_.end()) return before->second;
+    const std::vector<std::uint32_t> others = neighbours_of(client);
+    std::vector<SealedShares> wrong = parse_shares(envelope.body, others.size()).value();
+    const std::uint64_t percent = chance(40) ? 100 : uniform_below(stream_, 60);
+    const bool well_formed = chance(50);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      if (!chance(percent)) continue;
+      if (!well_formed) {
+        wrong[i][uniform_below(stream_, kSealedBytes)] ^= 4;
+        continue;
+      }
+      const std::uint32_t other = numbers_[others[i]];
+      Secret<kBoxBytes> box;
+      stream_.fill(std::as_writable_bytes(box.bytes()));
+      for (std::size_t at = 7; at < kBoxBytes; at += 8) box.bytes()[at] &= 0x0f;  // below the prime
+      const Secret32 agreed = keys_.at(client).agree(advertised_.at(other).channel_key).value();
+      const std::vector<std::uint8_t> closed = seal(share_key(agreed, context_, client, other), {}, box.bytes());
+      std::copy(closed.begin(), closed.end(), wrong[i].begin());
     }
-    std::vector<SealedShares> wrong = parse_shares(envelope.body, envelope.body.size() / kSealedBytes).value();
-    if (chance(20)) wrong[uniform_below(stream_, wrong.size())][uniform_below(stream_, kSealedBytes)] ^= 4;
-    return shares_message(client, wrong, channels_.at(client));
+    if (percent == 100 && !well_formed) closed_.insert(client);
+    spoilt_[client] = shares_message(client, wrong, channels_.at(client));
+    return spoilt_[client];
   }
 
   std::vector<Message> weather(Message message) {
@@ -428,16 +705,22 @@ class Storm : public Network {
   Digest config_;
   BitStream& stream_;
   std::set<std::uint32_t> malicious_;
-  Roster roster_;
+  std::set<std::uint32_t> closed_;
+  std::map<std::uint32_t, Message> spoilt_;     // the shares that malicious clients sent
+  std::map<std::uint32_t, AgreementKey> keys_;  // of the channels of malicious clients
+  std::map<std::uint32_t, Advertisement> advertised_;
+  std::vector<std::uint32_t> numbers_;  // by place
+  std::optional<Graph> graph_;
   Digest context_{};
   std::map<std::uint32_t, Secret32> channels_;
+  std::optional<ClientSet> sharing_;
   std::map<std::uint32_t, ClientSet> told_;  // the survivors that each client was told of
   std::set<std::uint32_t> gave_;             // honest clients that answered with shares
   std::vector<Message> held_;
-  std::uint32_t roster_clients_ = 0;
   std::uint64_t lies_;
   std::uint64_t loss_;
   std::uint64_t noise_;
+  std::uint64_t malice_;
 };
 
 struct Tally {
@@ -447,6 +730,7 @@ struct Tally {
   std::uint64_t sparse_sums = 0;
   std::uint64_t with_disputes = 0;
   std::uint64_t named = 0;
+  std::uint64_t sums_with_culprits = 0;
   std::map<AbortReason, std::uint64_t> aborts;
   std::map<AbortReason, std::uint64_t> client_aborts;
 };
@@ -457,7 +741,7 @@ void run_storm(std::uint64_t seed, Tally& tally) {
   // There are few clients, each a neighbour of all; or more on a sparse graph. The policy counts nobody as corrupt
   // there, since a few on a circle may stand anywhere; one malicious client is below what its thresholds bear in any
   // case.
-  const bool sparse = uniform_below(dice, 5) == 0;
+  const bool sparse = uniform_below(dice, 2) == 0;
   const auto clients = static_cast<std::uint32_t>(sparse ? 8 + uniform_below(dice, 6) : 3 + uniform_below(dice, 5));
   const auto degree = static_cast<std::uint32_t>(sparse ? 4 + 2 * uniform_below(dice, 2) : clients - 1);
   const ThreatModel threat = fair_coin(dice) ? kCurious : kLying;
@@ -473,7 +757,7 @@ void run_storm(std::uint64_t seed, Tally& tally) {
   if (corrupt == 1 || (sparse && fair_coin(dice))) {
     malicious.insert(static_cast<std::uint32_t>(uniform_below(dice, clients)));
   }
-  Storm storm(round.cohort, round.config, dice, malicious);
+  Storm storm(round, dice, malicious);
 
   const RoundOutcome outcome = round.run(storm);
   ++tally.rounds;
@@ -487,11 +771,15 @@ void run_storm(std::uint64_t seed, Tally& tally) {
     ASSERT_TRUE(malicious.contains(each.holder) || malicious.contains(each.owner)) << "seed " << seed;
   }
   if (!outcome.disputes.empty()) ++tally.with_disputes;
+  for (const std::uint32_t client : storm.closed()) {
+    ASSERT_EQ(std::count(outcome.survivors.begin(), outcome.survivors.end(), client), 0) << "seed " << seed;
+  }
   if (outcome.aborted.has_value()) {
     ++tally.aborts[*outcome.aborted];
     return;
   }
   ++tally.sums;
+  if (!outcome.culprits.empty()) ++tally.sums_with_culprits;
   if (sparse) ++tally.sparse_sums;
   if (outcome.survivors.size() < clients) ++tally.with_dropouts;
   ASSERT_GE(outcome.survivors.size(), round.config.minimum_cohort) << "seed " << seed;
@@ -507,8 +795,10 @@ void run_storms(std::uint64_t first_seed, std::uint64_t count) {
   // The storm is neither too weak nor too strong to show anything.
   EXPECT_GT(tally.sums, count / 5);
   EXPECT_GT(tally.with_dropouts, count / 20);
-  EXPECT_GT(tally.sparse_sums, count / 50);
-  EXPECT_GT(tally.with_disputes, 0U);
+  EXPECT_GT(tally.sparse_sums, count / 20);
+  EXPECT_GT(tally.with_disputes, count / 50);
+  EXPECT_GT(tally.named, count / 100);
+  EXPECT_GT(tally.sums_with_culprits, 0U);
   EXPECT_GE(tally.aborts.size(), 3U);
   EXPECT_GE(tally.client_aborts.size(), 3U);
   ::testing::Test::RecordProperty("sums", static_cast<int>(tally.sums));

@@ -54,6 +54,36 @@ std::string title_of(const secagg::Assumptions& assumed) {
       assumed.threat == secagg::ThreatModel::kLyingServer ? "a server that may lie" : "a curious server");
 }
 
+std::string_view shown_law(secagg::NoiseLaw law) {
+  return law == secagg::NoiseLaw::kSkellam ? "skellam" : "discrete-gaussian";
+}
+
+void add_noise(Summary& summary, const secagg::NoisePlan& noise) {
+  const secagg::DistributedNoiseOptions& options = noise.options;
+  summary.set("noise", Json{{"law", shown_law(options.law)},
+                            {"multiplier", options.noise_multiplier.value()},
+                            {"minimum_survivors", options.minimum_survivors},
+                            {"colluders", options.colluders},
+                            {"granularity", noise.granularity},
+                            {"sensitivity_over_clip", noise.inflation},
+                            {"bits_for_little_rounding", noise.bits_for_little}});
+  summary.line("noise", fmt::format("{}, {:g} clip norms with {} survivors, {} of whom leave theirs out: the minimum "
+                                    "cohort, and the colluders, of the configuration",
+                                    shown_law(options.law), options.noise_multiplier.value(), options.minimum_survivors,
+                                    options.colluders));
+  summary.line("rounding",
+               fmt::format("to multiples of {:.3g} clip norms: one client moves the sum by {:.3f} clip norms",
+                           noise.granularity, noise.inflation));
+  if (noise.inflation <= 1.05) return;
+  summary.remark(fmt::format(
+      "Warning: rounding to {} bits makes the sensitivity {:.2f} times the clip norm, so the same noise protects that "
+      "much less. {}",
+      options.bits, noise.inflation,
+      noise.bits_for_little > 0
+          ? fmt::format("With {} bits it is {:g} times at most", noise.bits_for_little, secagg::kLittleInflation)
+          : "Take fewer clients in a sum, or less noise"));
+}
+
 void add_lines(Summary& summary, const secagg::PlannedRound& round) {
   const secagg::Topology& topology = round.topology;
   const bool complete = topology.degree + 1 == round.assumptions.clients;
@@ -69,7 +99,14 @@ void add_lines(Summary& summary, const secagg::PlannedRound& round) {
       fmt::format(
           "with probability {} at most{}", shown_probability(topology.log2_insecure),
           tries ? fmt::format(", after 2^{:g} rosters that the server may try", round.assumptions.grinding_bits) : ""));
+  if (std::isfinite(topology.log2_insecure)) {
+    summary.line("security",
+                 fmt::format("{:.1f} bits for the registry, whoever of it is in the roster", -topology.log2_insecure));
+  } else {
+    summary.line("security", "unconditional for the registry: the graph is complete, nothing is left to chance");
+  }
   summary.line("no sum", fmt::format("with probability {} at most", shown_probability(topology.log2_incorrect)));
+  if (round.noise.has_value()) add_noise(summary, *round.noise);
   summary.line("each client", side_in_words(round.cost.client));
   summary.line("server", side_in_words(round.cost.server));
   summary.line("upload", fmt::format("{:.4f} of the packed vector of {} x {} bits, {:.3f} of 32-bit floats",
@@ -103,6 +140,7 @@ Summary summary_of(const secagg::PlannedRound& round) {
   summary.set("degree", round.topology.degree);
   summary.set("threshold", round.topology.threshold);
   summary.set("log2_insecure", probability_json(round.topology.log2_insecure));
+  summary.set("security_bits", probability_json(-round.topology.log2_insecure));
   summary.set("log2_incorrect", probability_json(round.topology.log2_incorrect));
   summary.set("client", side_json(cost.client));
   summary.set("server", side_json(cost.server));

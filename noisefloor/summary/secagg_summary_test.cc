@@ -31,8 +31,8 @@ TEST(SecaggSummary, ARoundSaysWhatItNeedsAndCosts) {
   expect_says(summary, " MiB, receives ");
   const Json fields = fields_of(summary);
   EXPECT_EQ(names_of(fields), (Names{"clients", "threat", "minimum_roster", "grinding_bits", "degree", "threshold",
-                                     "log2_insecure", "log2_incorrect", "client", "server", "payload_bytes",
-                                     "upload_over_payload", "upload_over_float32"}));
+                                     "log2_insecure", "security_bits", "log2_incorrect", "client", "server",
+                                     "payload_bytes", "upload_over_payload", "upload_over_float32"}));
   EXPECT_EQ(fields["clients"], 1000);
   EXPECT_EQ(fields["threat"], "curious-server");
   EXPECT_EQ(fields["threshold"], round.topology.threshold);
@@ -49,6 +49,28 @@ TEST(SecaggSummary, WhatCannotHappenHasNoLogarithm) {
   expect_says(summary, "4 neighbours each, which is everyone\n");
   expect_says(summary, "with probability 0 (it cannot happen) at most\n");
   EXPECT_TRUE(fields_of(summary)["log2_insecure"].is_null());
+}
+
+TEST(SecaggSummary, SaysHowManyBitsOfSecurityTheRegistryHas) {
+  const secagg::PlannedRound round = planned({1000, 0.1, 0.2, secagg::ThreatModel::kLyingServer});
+  const Summary summary = summary_of(round);
+  EXPECT_EQ(fields_of(summary)["security_bits"], -round.topology.log2_insecure);
+  expect_says(summary, " bits for the registry, whoever of it is in the roster\n");
+}
+
+TEST(SecaggSummary, WarnsWhereRoundingInflatesTheSensitivity) {
+  const auto noisy = [](std::uint32_t clients, unsigned bits) {
+    const secagg::NoiseWish wish{NoiseMultiplier::of(1)};
+    return summary_of(secagg::plan_round({clients, 0.1, 0.2}, 1U << 16, bits, wish).value());
+  };
+  const Summary coarse = noisy(10'000, 16);
+  expect_says(coarse, "Warning: rounding to 16 bits makes the sensitivity 1.52 times the clip norm");
+  expect_says(coarse, "With 19 bits it is 1.02 times at most");
+  const Json noise = fields_of(coarse)["noise"];
+  EXPECT_EQ(noise["minimum_survivors"], 8000);
+  EXPECT_EQ(noise["colluders"], 1000);
+  EXPECT_NEAR(noise["sensitivity_over_clip"].get<double>(), 1.52, 0.005);
+  EXPECT_EQ(noisy(10'000, 19).as_text().find("Warning"), std::string::npos);
 }
 
 TEST(SecaggSummary, TheDemonstrationShowsThreeRounds) {

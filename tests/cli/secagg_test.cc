@@ -59,6 +59,17 @@ TEST(CliSecagg, ParametersForAnyCohort) {
   EXPECT_GT(usual["server"]["mask_bytes"], 1e9);
 }
 
+TEST(CliSecagg, ParametersPlanNoiseToo) {
+  const Json noisy = run("parameters --clients 10000 --dimension 65536 --noise-multiplier 1");
+  EXPECT_NEAR(noisy["noise"]["sensitivity_over_clip"], 1.52, 0.005);
+  EXPECT_EQ(noisy["noise"]["colluders"], 1000);
+  EXPECT_EQ(noisy["noise"]["bits_for_little_rounding"], 19);
+  const Json other = run("parameters --clients 1000 --noise-multiplier 1 --law discrete-gaussian");
+  EXPECT_EQ(other["noise"]["law"], "discrete-gaussian");
+  EXPECT_LT(other["noise"]["sensitivity_over_clip"], 1.02);
+  EXPECT_FALSE(run("parameters --clients 1000").contains("noise"));
+}
+
 TEST(CliSecagg, BadNumbers) {
   const auto refused = [](const std::string& arguments, const std::string& named) {
     expect_refused("secagg " + arguments, 2, named);
@@ -74,6 +85,10 @@ TEST(CliSecagg, BadNumbers) {
   refused("parameters --clients 100 --roster 101", "--roster");
   refused("parameters --clients 100 --grinding x", "--grinding");
   refused("parameters --clients 100 --security 0", "--security");
+  refused("parameters --clients 100 --noise-multiplier 0", "noise multiplier");
+  refused("parameters --clients 100 --noise-multiplier x", "--noise-multiplier");
+  refused("parameters --clients 100 --noise-multiplier 1 --law laplace", "--law");
+  refused("parameters --clients 1000 --noise-multiplier 100 --bits 4", "too few");
   refused("demo --seed x", "--seed");
 }
 
