@@ -49,6 +49,7 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@build/bench/bench/accounting_grid 5
 	@build/bench/bench/training_bench build/bench/training.json
 	@build/bench/bench/secagg_bench build/bench/secagg.json
+	@build/bench/bench/federated_bench build/bench/federated.json
 	@tests/support/postgres_server start build/bench/postgres_url
 	@build/bench/bench/ledger_bench build/bench build/bench/ledger.json build/bench/postgres_url; \
 	  status=$$?; tests/support/postgres_server stop build/bench/postgres_url; exit $$status
