@@ -38,7 +38,7 @@ struct DescribedTable {
   std::string name;
   std::string place = {};  // file or table; or like `name`
   bool is_public = false;  // everything in it is public; it has no unit
-  std::vector<DescribedColumn> columns;
+  std::vector<DescribedColumn> columns = {};
   std::optional<UnitPath> unit = {};  // none: every row is a unit of its own
   bool one_row_per_unit = false;
   std::vector<std::string> unique = {};  // columns whose values differ in all rows
