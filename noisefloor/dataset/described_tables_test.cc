@@ -66,7 +66,7 @@ TEST(DescribedTables, LargeNumbersHaveWholeSteps) {
 
 TEST(DescribedTables, RefusesWhatIsNoTable) {
   DatasetDescription text = a_csv();
-  text.format = TextFormat{8};
+  text.format = LibsvmOptions{};
   expect_error(tables_of(text), ErrorCode::kInvalidArgument, "holds no tables");
   DatasetDescription blocks = a_csv();
   blocks.blocks = BlockTerms{BlockKind::kDate, "day", BlockPeriod::kMonth, 1};
