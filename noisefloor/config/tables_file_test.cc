@@ -138,8 +138,8 @@ TEST(TablesFile, HoldsEveryStatement) {
 }
 
 TEST(TablesFile, KeepsEnginesApart) {
-  const std::string files = with(with(kHospital, "engine = \"duckdb\"\nfile = \"hospital.duckdb\"\n", ""),
-                                 "table = \"main.visits\"\n", "");
+  const std::string files =
+      with(with(kHospital, "engine = \"duckdb\"\nfile = \"hospital.duckdb\"\n", ""), "table = \"main.visits\"\n", "");
   EXPECT_NE(finding_in(files).remedy.find("add file ="), std::string::npos);
   EXPECT_NE(finding_in(with(kHospital, "table = \"main.visits\"", "file = \"visits.csv\"")).message.find("file"),
             std::string::npos);
@@ -201,21 +201,19 @@ TEST(TablesFile, FindsWhatIsWrongWithItsLine) {
   EXPECT_EQ(code("refers_to = \"visits.vid\"", "refers_to = \"drugs.vid\""), "unknown_value");
   EXPECT_EQ(code("refers_to = \"visits.vid\"", "refers_to = \"visits.day\""), "refers_to_not_unique");
   EXPECT_EQ(code("refers_to = \"visits.vid\"", "refers_to = \"visits\""), "out_of_range");
-  EXPECT_EQ(code("name = \"drugs\"\npublic = true", "name = \"drugs\"\npublic = true\nunit = \"pid\""),
-            "key_not_used");
+  EXPECT_EQ(code("name = \"drugs\"\npublic = true", "name = \"drugs\"\npublic = true\nunit = \"pid\""), "key_not_used");
   EXPECT_EQ(code("column = \"pid\"", "column = \"pid\"\nrows_per_person = 3"), "unknown_key");
   EXPECT_EQ(code("[unit]", "[blocks]\nby = \"date\"\ncolumn = \"day\"\nperiod = \"month\"\n[unit]"), "unknown_key");
   EXPECT_EQ(code("of = \"person\"\ncolumn = \"pid\"", "of = \"row\""), "key_not_used");  // items names a unit
   EXPECT_EQ(code("format = \"tables\"", "format = \"table\""), "unknown_value");
   EXPECT_EQ(code("file = \"hospital.duckdb\"", "file = \"hospital.duckdb\"\nlabel = \"ill\""), "unknown_key");
   const Finding misspelt = finding_in(with(kHospital, "max_groups = 3", "max_group = 3"));
-  EXPECT_EQ(misspelt.place.line, 24U);
+  EXPECT_EQ(misspelt.place.line, 25U);
   EXPECT_NE(misspelt.remedy.find("max_groups"), std::string::npos) << misspelt.remedy;
 }
 
 TEST(TablesFile, FindsACircleOfReferences) {
-  const std::string text =
-      with(kHospital, "table = \"main.visits\"\n", "unit = \"item\"\nrefers_to = \"items.iid\"\n");
+  const std::string text = with(kHospital, "table = \"main.visits\"\n", "unit = \"item\"\nrefers_to = \"items.iid\"\n");
   EXPECT_EQ(finding_in(with(text, "unit = \"visit\"", "unit = \"visit\"\nunique = [\"iid\"]")).code,
             "unit_in_a_circle");
 }

@@ -1,8 +1,7 @@
 // Rows are recognised whether they come as a CSV file, as a table of several, or in a database.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
-
-#include <fmt/format.h>
 
 #include <fstream>
 
@@ -78,7 +77,7 @@ class TablesRowsTest : public ::testing::Test {
     return value_of(add_dataset(*ledger_, description, folder_.path("")));
   }
   void expect_owner(const DatasetDescription& description, const std::string& owner) const {
-    const DatasetOutcome outcome = value_of(claim_dataset(*ledger_, description, folder_.path("")));
+    const DatasetOutcome outcome = add(description);
     const auto* conflict = std::get_if<DatasetConflict>(&outcome);
     ASSERT_NE(conflict, nullptr);
     EXPECT_EQ(conflict->owner, owner);
