@@ -90,6 +90,7 @@ struct Plan {
   std::vector<std::pair<engine::Expression, bool>> order = {};  // true: descending
   std::optional<std::uint64_t> limit = {};
   std::uint64_t offset = 0;
+  bool explain = false;            // asked with EXPLAIN (PRIVACY): to be explained, not answered
   std::string canonical;           // one text for all ways to write this query
   std::vector<std::string> notes;  // for people: the path to the unit, where each bound is enforced, what MIN means
 };
