@@ -22,6 +22,9 @@ file = "hospital.duckdb"
 name = "patients"
 unique = ["pid"]
 [[table.column]]
+name = "pid"
+type = "integer"
+[[table.column]]
 name = "age"
 type = "integer"
 lower = 0
@@ -38,6 +41,15 @@ unique = ["vid"]
 max_groups = 3
 max_rows_per_group = 2
 max_rows = 1e9
+[[table.column]]
+name = "pid"
+type = "integer"
+[[table.column]]
+name = "vid"
+type = "integer"
+[[table.column]]
+name = "code"
+type = "integer"
 [[table.column]]
 name = "cost"
 type = "number"
@@ -60,6 +72,12 @@ max_length = 200
 name = "items"
 unit = "visit"
 refers_to = "visits.vid"
+[[table.column]]
+name = "visit"
+type = "integer"
+[[table.column]]
+name = "iid"
+type = "integer"
 [[table.column]]
 name = "price"
 type = "number"
@@ -113,8 +131,8 @@ TEST(TablesFile, HoldsEveryStatement) {
   EXPECT_EQ(patients.max_groups, 1U);
   EXPECT_EQ(patients.max_rows_per_group, 1U);
   EXPECT_EQ(patients.place, "patients");
-  EXPECT_EQ(patients.columns[0].upper, 120);
-  EXPECT_EQ(patients.columns[1].values, (std::vector<std::string>{"F", "M", "X"}));
+  EXPECT_EQ(patients.columns[1].upper, 120);
+  EXPECT_EQ(patients.columns[2].values, (std::vector<std::string>{"F", "M", "X"}));
   const DescribedTable& visits = format.tables[1];
   EXPECT_FALSE(visits.one_row_per_unit);
   EXPECT_EQ(visits.place, "main.visits");
@@ -123,12 +141,12 @@ TEST(TablesFile, HoldsEveryStatement) {
   EXPECT_EQ(visits.max_groups, 3U);
   EXPECT_EQ(visits.max_rows_per_group, 2U);
   EXPECT_EQ(visits.max_rows, 1'000'000'000U);
-  EXPECT_EQ(visits.columns[0].step, 0.01);
-  EXPECT_EQ(visits.columns[0].missing, 0);
-  EXPECT_EQ(visits.columns[1].lower, 20454);  // days
-  EXPECT_EQ(visits.columns[1].upper, 20818);
-  EXPECT_TRUE(visits.columns[1].public_range);
-  EXPECT_EQ(visits.columns[2].max_length, 200U);
+  EXPECT_EQ(visits.columns[3].step, 0.01);
+  EXPECT_EQ(visits.columns[3].missing, 0);
+  EXPECT_EQ(visits.columns[4].lower, 20454);  // days
+  EXPECT_EQ(visits.columns[4].upper, 20818);
+  EXPECT_TRUE(visits.columns[4].public_range);
+  EXPECT_EQ(visits.columns[5].max_length, 200U);
   const DescribedTable& items = format.tables[2];
   EXPECT_EQ(items.unit->column, "visit");
   EXPECT_EQ(items.unit->table, "visits");
@@ -172,7 +190,7 @@ TEST(TablesFile, EveryStatementIsInTheDigest) {
            {"public_range = true", ""},
            {"max_length = 200", "max_length = 201"},
            {"unique = [\"vid\"]\n", "unique = [\"vid\", \"code\"]\n"},
-           {"unit = \"visit\"", "unit = \"vid\""},
+           {"unit = \"visit\"", "unit = \"iid\""},
            {"public = true\n", ""},
            {"name = \"class\"\ntype = \"text\"", "name = \"class\"\ntype = \"integer\""}}) {
     const DatasetText read = read_dataset(with(kHospital, line, other));
@@ -207,13 +225,16 @@ TEST(TablesFile, FindsWhatIsWrongWithItsLine) {
   EXPECT_EQ(code("of = \"person\"\ncolumn = \"pid\"", "of = \"row\""), "key_not_used");  // items names a unit
   EXPECT_EQ(code("format = \"tables\"", "format = \"table\""), "unknown_value");
   EXPECT_EQ(code("file = \"hospital.duckdb\"", "file = \"hospital.duckdb\"\nlabel = \"ill\""), "unknown_key");
+  EXPECT_EQ(code("name = \"pid\"\ntype = \"integer\"\n[[table.column]]\nname = \"age\"", "name = \"age\""),
+            "unknown_value");
+  EXPECT_EQ(code("unique = [\"vid\"]", "unique = [\"vod\", \"vid\"]"), "unknown_value");
   const Finding misspelt = finding_in(with(kHospital, "max_groups = 3", "max_group = 3"));
-  EXPECT_EQ(misspelt.place.line, 25U);
+  EXPECT_EQ(misspelt.place.line, 28U);
   EXPECT_NE(misspelt.remedy.find("max_groups"), std::string::npos) << misspelt.remedy;
 }
 
 TEST(TablesFile, FindsACircleOfReferences) {
-  const std::string text = with(kHospital, "table = \"main.visits\"\n", "unit = \"item\"\nrefers_to = \"items.iid\"\n");
+  const std::string text = with(kHospital, "table = \"main.visits\"\n", "unit = \"code\"\nrefers_to = \"items.iid\"\n");
   EXPECT_EQ(finding_in(with(text, "unit = \"visit\"", "unit = \"visit\"\nunique = [\"iid\"]")).code,
             "unit_in_a_circle");
 }

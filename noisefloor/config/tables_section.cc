@@ -26,7 +26,7 @@ constexpr Names<Type, 5> kTypes{{{"integer", Type::kInteger},
                                  {"truth", Type::kTruth}}};
 constexpr std::size_t kMostRows = std::size_t{1} << 40;
 constexpr std::size_t kMostBound = 1'000'000'000;
-constexpr std::size_t kMostLetters = 1'000'000;
+constexpr std::size_t kMostLetters = 4096;
 constexpr double kLargestInteger = 9007199254740992.0;  // 2^53
 
 // Names in queries do not depend on case.
@@ -351,6 +351,29 @@ const ReadTable* find(const std::vector<ReadTable>& tables, const std::string& n
   return found == tables.end() ? nullptr : &*found;
 }
 
+bool has_column(const DescribedTable& table, const std::string& name) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [&](const DescribedColumn& column) { return column.name == name; });
+}
+
+// Columns that units and keys are made of have a type as well.
+void check_keys(const ReadTable& one, Findings& findings) {
+  std::vector<std::string> keys = one.table.unique;
+  if (one.table.unit) keys.push_back(one.table.unit->column);
+  std::vector<std::string_view> names;
+  for (const DescribedColumn& column : one.table.columns) names.push_back(column.name);
+  for (const std::string& key : keys) {
+    if (has_column(one.table, key)) continue;
+    const bool is_unit = one.table.unit && one.table.unit->column == key;
+    findings.error(
+        "unknown_value", one.place,
+        fmt::format("{} of table {} has no [[table.column]]",
+                    is_unit ? "the unit " + shown(key) : "the unique column " + shown(key), shown(one.table.name)),
+        fmt::format("add one with name = \"{}\" and its type{}", key,
+                    is_unit ? ", or name the table's own with unit = \"…\"" : ""));
+  }
+}
+
 // Every path to a unit ends at a table with a column of its own, over columns that are unique there.
 void check_path(const ReadTable& from, const std::vector<ReadTable>& tables, Findings& findings) {
   const ReadTable* table = &from;
@@ -409,6 +432,7 @@ TablesFormat read_tables(const toml::table& data, const std::vector<const toml::
   if (unit.unit == PrivacyUnit::kPerson) {
     for (const ReadTable& one : read) check_path(one, read, findings);
   }
+  for (const ReadTable& one : read) check_keys(one, findings);
   const bool all_public =
       std::all_of(read.begin(), read.end(), [](const ReadTable& one) { return one.table.is_public; });
   if (!unit.public_data && !read.empty() && all_public) {
