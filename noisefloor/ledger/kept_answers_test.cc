@@ -68,7 +68,7 @@ TEST_F(KeptAnswers, RefusesOneThatWasAltered) {
   release("trial", "a", "query");
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(folder_.path("a.ledger").c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "UPDATE answers SET answer = 'forged'", nullptr, nullptr, nullptr), SQLITE_OK)
+  ASSERT_EQ(sqlite3_exec(db, "UPDATE answers SET answer = x'00'", nullptr, nullptr, nullptr), SQLITE_OK)
       << sqlite3_errmsg(db);
   sqlite3_close(db);
   expect_error(ledger_->kept_answers("trial", "query", [](const KeptAnswer&) { return success(); }),
