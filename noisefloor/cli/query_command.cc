@@ -10,47 +10,25 @@ namespace noisefloor::cli {
 
 void QueryOptions::add_terms_to(CLI::App& command) {
   const OptionGroup privacy(command, "Privacy");
-  privacy.required("--epsilon", epsilon, "What the answer may cost, above 0", "E");
-  privacy.with_default("--delta", delta, "Above 0 for groups with private names, and for Gaussian noise", "D");
-  privacy.with_default("--noise", noise, "auto, laplace or gaussian", "NOISE");
-  privacy.optional("--weights", weights, "How much each number's error counts: 1,5", "LIST");
-  privacy.optional("--key-share", key_share, "Share of epsilon for choosing which private names to show", "SHARE");
-  privacy.optional("--max-groups", max_groups, "Groups that one person counts in: less than described", "N");
-  privacy.optional("--max-rows-per-group", max_rows_per_group, "Rows of one person in a group: less than described",
+  privacy.required("--epsilon", text.epsilon, "What the answer may cost, above 0", "E");
+  privacy.with_default("--delta", text.delta, "Above 0 for groups with private names, and for Gaussian noise", "D");
+  privacy.with_default("--noise", text.noise, "auto, laplace or gaussian", "NOISE");
+  privacy.optional("--weights", text.weights, "How much each number's error counts: 1,5", "LIST");
+  privacy.optional("--key-share", text.key_share, "Share of epsilon for choosing which private names to show", "SHARE");
+  privacy.optional("--max-groups", text.max_groups, "Groups that one person counts in: less than described", "N");
+  privacy.optional("--max-rows-per-group", text.max_rows_per_group, "Rows of one person in a group: less than described",
                    "N");
-  privacy.optional("--max-rows-per-unit", max_rows_per_unit, "Rows of one person in all: less than described", "N");
-  privacy.repeatable("--bound", bounds, "Narrower bounds of a column: cost=0..500; may be repeated", "BOUND");
-  OptionGroup(command, "Output").with_default("--confidence", confidence, "Of the intervals", "P");
+  privacy.optional("--max-rows-per-unit", text.max_rows_per_unit, "Rows of one person in all: less than described", "N");
+  privacy.repeatable("--bound", text.bounds, "Narrower bounds of a column: cost=0..500; may be repeated", "BOUND");
+  OptionGroup(command, "Output").with_default("--confidence", text.confidence, "Of the intervals", "P");
   OptionGroup(command, "Dataset").flag("--create", create, "Add the dataset, its budget and the ledger where missing");
 }
 
 Result<query::AskTerms> QueryOptions::terms() const {
-  NF_TRY(const double e, parse_number("--epsilon", epsilon));
-  NF_TRY(const Epsilon most, Epsilon::make(e));
-  query::AskTerms terms{.noise = {most}, .key = key, .program_version = NOISEFLOOR_VERSION};
+  NF_TRY(query::AskTerms terms, query::terms_of(text));
+  terms.key = key;
+  terms.program_version = NOISEFLOOR_VERSION;
   if (create) terms.unknown = NewDatasets::kAdd;
-  NF_TRY(const double d, parse_number("--delta", delta));
-  NF_TRY(terms.noise.delta, Delta::make(d));
-  NF_TRY(terms.noise.noise, query::parse_noise_kind(noise));
-  NF_TRY(const double p, parse_number("--confidence", confidence));
-  NF_TRY(terms.noise.confidence, Confidence::make(p));
-  if (!weights.empty()) {
-    for (const std::string_view part : split_list(weights)) {
-      NF_TRY(const double weight, parse_number("--weights", part));
-      terms.noise.weights.push_back(weight);
-    }
-  }
-  if (!key_share.empty()) {
-    NF_TRY(terms.noise.key_share, parse_number("--key-share", key_share));
-  }
-  using Limit = std::tuple<const char*, const std::string&, std::optional<std::uint64_t>&>;
-  for (const auto& [name, text, limit] : {Limit{"--max-groups", max_groups, terms.limits.max_groups},
-                                          Limit{"--max-rows-per-group", max_rows_per_group, terms.limits.max_rows_per_group},
-                                          Limit{"--max-rows-per-unit", max_rows_per_unit, terms.limits.max_rows_per_unit}}) {
-    if (text.empty()) continue;
-    NF_TRY(limit, parse_count(name, text));
-  }
-  for (const std::string& bound : bounds) NF_TRY_VOID(query::add_bound(bound, terms.limits));
   return terms;
 }
 

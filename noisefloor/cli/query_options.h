@@ -6,7 +6,7 @@
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/cli/charge.h"
-#include "noisefloor/query/ask.h"
+#include "noisefloor/query/terms_text.h"
 
 namespace noisefloor::cli {
 
@@ -14,16 +14,7 @@ struct QueryOptions : ChargeOptions {
   std::string dataset;
   std::string statement;
   std::string file;
-  std::string epsilon;
-  std::string delta = "0";
-  std::string noise = "auto";
-  std::string confidence = "0.95";
-  std::string weights;
-  std::string key_share;
-  std::string max_groups;
-  std::string max_rows_per_group;
-  std::string max_rows_per_unit;
-  std::vector<std::string> bounds;
+  query::TermsText text;
   bool explain = false;
   bool csv = false;
   bool create = false;

@@ -98,7 +98,7 @@ Result<Summary> run_sql(const QueryOptions& o) {
                     terminal ? history.read() : std::vector<std::string>{});
   ErrorCode worst = ErrorCode::kInternal;
   bool failed = false;
-  if (terminal) show(fmt::format("Each query may cost epsilon {} of {}. \\help shows what is possible.\n", o.epsilon,
+  if (terminal) show(fmt::format("Each query may cost epsilon {} of {}. \\help shows what is possible.\n", o.text.epsilon,
                                  printable(rows.description.name)));
   while (true) {
     std::optional<std::string> line;

@@ -162,17 +162,4 @@ Result<std::vector<std::string>> statements_in(std::string_view text) {
   return statements;
 }
 
-Result<void> add_bound(std::string_view text, PlanOptions& limits) {
-  const std::size_t equals = text.find('=');
-  const std::size_t dots = text.find("..");
-  if (equals == 0 || equals == std::string_view::npos || dots == std::string_view::npos || dots < equals) {
-    return invalid_argument(fmt::format("a bound is COLUMN=LOWER..UPPER, as in cost=0..500; got {}", shown(text)));
-  }
-  NF_TRY(const double lower, parse_number("the lower bound", text.substr(equals + 1, dots - equals - 1)));
-  NF_TRY(const double upper, parse_number("the upper bound", text.substr(dots + 2)));
-  if (!(lower < upper)) return invalid_argument(fmt::format("the bounds {} must be in order", shown(text)));
-  limits.bounds[std::string(text.substr(0, equals))] = {lower, upper};
-  return success();
-}
-
 }  // namespace noisefloor::query

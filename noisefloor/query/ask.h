@@ -83,7 +83,4 @@ struct Forecast {
 // The statements of a file. kInvalidArgument if there are none.
 [[nodiscard]] Result<std::vector<std::string>> statements_in(std::string_view text);
 
-// A bound that an analyst states for a column: "cost=0..500".
-[[nodiscard]] Result<void> add_bound(std::string_view text, PlanOptions& limits);
-
 }  // namespace noisefloor::query
