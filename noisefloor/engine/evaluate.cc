@@ -101,7 +101,7 @@ Value one_number(Function function, Type type, const Value& value) {
   return of_number(function, as_number(value));
 }
 
-std::strong_ordering compare(const Value& a, const Value& b) {
+std::strong_ordering compare_values(const Value& a, const Value& b) {
   if (const auto* text = std::get_if<std::string>(&a)) {
     return text->compare(std::get<std::string>(b)) <=> 0;  // by unsigned bytes
   }
@@ -115,7 +115,7 @@ std::strong_ordering compare(const Value& a, const Value& b) {
 }
 
 bool comparison(Function function, const Value& a, const Value& b) {
-  const std::strong_ordering order = compare(a, b);
+  const std::strong_ordering order = compare_values(a, b);
   switch (function) {
     case Function::kEqual:
       return order == 0;
@@ -155,7 +155,7 @@ Value extreme(Function function, Type type, Values arguments) {
   std::optional<Value> best;
   for (const Value& argument : arguments) {
     Value value = become(type, argument);
-    if (!best || (function == Function::kLeast ? compare(value, *best) < 0 : compare(value, *best) > 0)) {
+    if (!best || (function == Function::kLeast ? compare_values(value, *best) < 0 : compare_values(value, *best) > 0)) {
       best = std::move(value);
     }
   }
@@ -261,7 +261,7 @@ Value strict(Function function, Type type, Values a) {
     case Function::kNot:
       return !std::get<bool>(a[0]);
     case Function::kIn:
-      return std::ranges::any_of(a.subspan(1), [&](const Value& v) { return compare(a[0], v) == 0; });
+      return std::ranges::any_of(a.subspan(1), [&](const Value& v) { return compare_values(a[0], v) == 0; });
     case Function::kToNumber:
       return to_number(a[0]);
     case Function::kToInteger:
@@ -304,12 +304,66 @@ std::optional<double> normal(double x) {
 
 bool is_text(std::string_view cell) {
   if (cell.size() > kMaxText) return false;
+  if (std::ranges::all_of(cell, [](char c) { return static_cast<unsigned char>(c) < 0x80; })) return true;
   while (!cell.empty()) {
     const TextCharacter next = next_character(cell);
     if (!next.code) return false;
     cell.remove_prefix(next.bytes);
   }
   return true;
+}
+
+Value fitted(Type type, Value value) {
+  switch (type) {
+    case Type::kInteger:
+      return std::holds_alternative<std::int64_t>(value) ? value : Value();
+    case Type::kNumber:
+      if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
+      if (const auto* x = std::get_if<double>(&value)) return number(*x);
+      return {};
+    case Type::kText: {
+      const auto* text = std::get_if<std::string>(&value);
+      return text != nullptr && is_text(*text) ? value : Value();
+    }
+    case Type::kDate: {
+      const auto* days = std::get_if<std::int64_t>(&value);
+      return days != nullptr && is_date(*days) ? value : Value();
+    }
+    case Type::kTruth:
+      return std::holds_alternative<bool>(value) ? value : Value();
+  }
+  return {};
+}
+
+Value parse_cell(Type type, std::string_view cell) {
+  if (cell.empty()) return {};
+  switch (type) {
+    case Type::kInteger: {
+      std::int64_t value = 0;
+      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+      return error == std::errc() && end == cell.data() + cell.size() ? Value(value) : Value();
+    }
+    case Type::kNumber: {
+      double value = 0;
+      const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+      return error == std::errc() && end == cell.data() + cell.size() ? number(value) : Value();
+    }
+    case Type::kText:
+      return is_text(cell) ? Value(std::string(cell)) : Value();
+    case Type::kDate:
+      return maybe(parse_date(cell));
+    case Type::kTruth: {
+      const std::string word = lower_ascii(cell);
+      if (word == "true" || word == "t" || word == "1") return true;
+      return word == "false" || word == "f" || word == "0" ? Value(false) : Value();
+    }
+  }
+  return {};
+}
+
+std::strong_ordering compare(const Value& a, const Value& b) {
+  if (is_null(a) || is_null(b)) return is_null(a) <=> is_null(b);  // NULL comes last
+  return compare_values(a, b);
 }
 
 std::optional<double> parse_cell_number(std::string_view text) {

@@ -13,6 +13,7 @@
 // Thread safety: pure functions.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -37,6 +38,17 @@ inline constexpr std::size_t kMaxText = 65536;               // bytes
 
 // Whether the cell is a text as expressions take it: UTF-8 of at most kMaxText bytes.
 [[nodiscard]] bool is_text(std::string_view cell);
+
+// A value as a column of the type holds it, or NULL: integers among numbers become numbers, and what is no number, text
+// or date in the sense above is missing.
+[[nodiscard]] Value fitted(Type type, Value value);
+
+// The cell of a CSV file in a column of the type. Empty cells and those that do not fit are NULL. Dates are as in
+// kToDate; truth values are true, t, 1, false, f and 0 in letters of any case.
+[[nodiscard]] Value parse_cell(Type type, std::string_view cell);
+
+// Texts by bytes, false before true, NULL after all others. Requires values of one type, or integers and numbers.
+[[nodiscard]] std::strong_ordering compare(const Value& a, const Value& b);
 
 // -12.5e3: at most 15 digits before the point and 15 after it, at most 2 in the exponent. "12", "-.5", "7.", "+3" are
 // numbers; spaces are not part of one.
