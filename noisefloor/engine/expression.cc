@@ -111,7 +111,7 @@ bool fits(Function function, Type type, Arguments a) {
       return type == Type::kTruth && a.size() == 1;
     case Function::kIn:
       return type == Type::kTruth && a.size() >= 2 && std::ranges::all_of(a.subspan(1), [&](const Expression& e) {
-               return is_constant(e) && !is_null(e) && are_comparable(a[0].type, e.type);
+               return is_constant(e) && !is_null(e) && e.type == a[1].type && are_comparable(a[0].type, e.type);
              });
     case Function::kLike:
       return type == Type::kTruth && a.size() == 2 && all_are(a, Type::kText) && is_constant(a[1]) && !is_null(a[1]);

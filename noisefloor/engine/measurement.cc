@@ -71,6 +71,7 @@ Result<void> check_measurement(const Measurement& m) {
       return invalid_argument(fmt::format("'{}' is no column of integers, dates, truth values or texts", name));
     }
   }
+  if (m.aggregates.size() > 31) return invalid_argument("a measurement has at most 31 aggregates");
   for (const Aggregate& aggregate : m.aggregates) NF_TRY_VOID(check_aggregate(aggregate, columns));
   if (m.listed) {
     for (const std::vector<Cell>& keys : *m.listed) {

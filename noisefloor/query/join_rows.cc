@@ -67,8 +67,8 @@ std::string column_for(Rows& rows, const Bound& bound) {
   return name;
 }
 
-// Of rows that a unit has once, all columns are the same in all rows of the unit, also after the join; and so is the one
-// row of a public table that such a column finds.
+// Where a unit has one row, all columns are the same in all rows of the unit, also after the join. So is the one row of
+// a public table that such a column finds.
 void mark_per_unit(Rows& left, Rows& right, const std::vector<JoinPair>& pairs) {
   for (Rows* side : {&left, &right})
     if (!side->is_public && side->rows_per_unit == 1u)

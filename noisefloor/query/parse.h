@@ -1,5 +1,7 @@
 // The text of a query, as a tree of what this project understands (syntax.h). The grammar is PostgreSQL's.
 //
+// Internal to query/.
+//
 // Guarantee:     never a crash, whatever the text: texts above 16 KiB are refused before they are parsed, and trees
 //                deeper than 200 nodes after. Nodes and fields that are not listed (whitelist.h) are refused. Errors
 //                depend on the text alone.

@@ -13,7 +13,7 @@
 #include "noisefloor/query/grouping.h"
 #include "noisefloor/query/measured.h"
 #include "noisefloor/query/parse.h"
-#include "noisefloor/query/sensitivity.h"
+#include "noisefloor/query/contribution.h"
 
 namespace noisefloor::query {
 

@@ -93,7 +93,7 @@ RelationPtr pruned(const RelationPtr& relation, const Names& needed) {
                         },
                         [&](const engine::GroupRows& groups) { return pruned_groups(groups, needed); },
                         [&](const engine::NumberRows& numbers) {
-                          // Ties are broken by all columns of the input: those that are left decide the same way on every engine.
+                          // All columns of the input break ties: those that are left do so alike on every engine.
                           engine::NumberRows result = numbers;
                           Names inner = needed;
                           inner.erase(numbers.name);

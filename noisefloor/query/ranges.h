@@ -1,4 +1,6 @@
-// Interval arithmetic over public bounds: the proof that integers stay within 64 bits, and the bounds of what is summed.
+// Interval arithmetic over public bounds: the proof that integers stay within 64 bits, and the bounds of sums.
+//
+// Internal to query/.
 //
 // Guarantee:     for all integers within the ranges of its arguments, the exact result of an operation lies in the
 //                range that is returned, which is an interval of exact 128-bit integers. fits() says whether all of it

@@ -1,4 +1,4 @@
-#include "noisefloor/query/sensitivity.h"
+#include "noisefloor/query/contribution.h"
 
 #include <algorithm>
 #include <cmath>
