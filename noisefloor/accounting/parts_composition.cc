@@ -216,6 +216,11 @@ class Composition {
       add(opposite_samples_law(key.first, key.second), count);
     }
     for (const auto& [key, count] : parts.epsilon_delta) {
+      if (key.first == 0) {
+        log_success_ += count * std::log1p(-key.second);
+        ++failures_;
+        continue;
+      }
       if (above && key.first > kLargestLoss) in_range_ = false;
       add(epsilon_delta_law(above ? key.first : std::min(key.first, kLargestLoss), key.second), count);
     }
@@ -227,6 +232,37 @@ class Composition {
 
   // An upper bound below `enough` need not be improved: the other direction has more.
   [[nodiscard]] Result<Interval> epsilon(Delta delta, double enough = 0) const {
+    if (log_success_ == 0) return epsilon_of_rest(delta, enough);
+    // Parts of ε = 0 fail with probability f, and tell nothing otherwise: δ = f + (1 − f) δ of the rest.
+    const double failure = -std::expm1(log_success_);
+    const auto rest = [&](double side) {
+      return std::min((delta.value() - failure * (1 - side)) / (1 - failure) * (1 + side), 1 - 0x1p-53);
+    };
+    const Result<Delta> low = Delta::make(rest(-kFailureError));
+    const Result<Delta> high = Delta::make(rest(kFailureError));
+    if (!high.has_value() || high.value().value() <= 0) return Interval{kInfinity, kInfinity};
+    Interval found{0, kInfinity};
+    NF_TRY(const Interval below, epsilon_of_rest(high.value(), enough));
+    found.lower = below.lower;
+    if (low.has_value() && low.value().value() > 0) {
+      NF_TRY(const Interval above, epsilon_of_rest(low.value(), enough));
+      found.upper = above.upper;
+    }
+    return found;
+  }
+
+  [[nodiscard]] Result<Interval> delta(PrivacyLoss epsilon) const {
+    NF_TRY(const Interval rest, delta_of_rest(epsilon));
+    if (log_success_ == 0) return rest;
+    const double failure = -std::expm1(log_success_);
+    return Interval{std::max(0.0, (failure + (1 - failure) * rest.lower) * (1 - kFailureError)),
+                    std::min(1.0, (failure + (1 - failure) * rest.upper) * (1 + kFailureError))};
+  }
+
+ private:
+  static constexpr double kFailureError = 1e-13;
+
+  [[nodiscard]] Result<Interval> epsilon_of_rest(Delta delta, double enough) const {
     const double log_delta = std::log(delta.value());
     if (laws_.empty()) return Interval{0, 0};
     if (only_gaussians()) {
@@ -291,7 +327,7 @@ class Composition {
     return found;
   }
 
-  [[nodiscard]] Result<Interval> delta(PrivacyLoss epsilon) const {
+  [[nodiscard]] Result<Interval> delta_of_rest(PrivacyLoss epsilon) const {
     if (laws_.empty()) return Interval{0, 0};
     if (only_gaussians()) {
       NF_TRY(const GaussianDp low, GaussianDp::of_mu(std::sqrt(mu_squared_) * (1 - 1e-13)));
@@ -328,7 +364,6 @@ class Composition {
     return found;
   }
 
- private:
   void add(LawPtr law, double count) {
     owned_.push_back(std::move(law));
     laws_.push_back({owned_.back().get(), count});
@@ -344,8 +379,8 @@ class Composition {
   [[nodiscard]] bool has_transforms() const { return losses_.size() == laws_.size(); }
   [[nodiscard]] bool only_gaussians() const { return mu_squared_ > 0 && laws_.size() == 1; }
   [[nodiscard]] std::optional<std::pair<ApproxDp, Steps>> only_equal_bounds() const {
-    if (parts_.epsilon_delta.size() != 1 || laws_.size() != 1) return std::nullopt;
-    const auto& [key, count] = *parts_.epsilon_delta.begin();
+    if (parts_.epsilon_delta.size() != failures_ + 1 || laws_.size() != 1) return std::nullopt;
+    const auto& [key, count] = *parts_.epsilon_delta.rbegin();  // failures have the least epsilon, 0
     if (count > 0x1p40) return std::nullopt;
     return std::pair{ApproxDp{PrivacyLoss::make(key.first).value(), Delta::make(key.second).value()},
                      Steps::make(static_cast<std::uint64_t>(count)).value()};
@@ -471,6 +506,8 @@ class Composition {
   const Parts& parts_;
   int max_bits_;
   double mu_squared_;
+  double log_success_ = 0;    // of all parts that fail with a probability, and tell nothing otherwise
+  std::size_t failures_ = 0;  // kinds of them
   bool in_range_ = true;
   bool suits_contour_ = true;
   std::vector<LawPtr> owned_;

@@ -494,6 +494,42 @@ TEST(Pld, DeltasOfParts) {
   expect_invalid(pld_epsilon(zcdp(0.01, 1e-6), kAddRemove, Delta::of(1e-7)).error(), "delta");
 }
 
+// Parts of epsilon 0 fail with a probability f, and tell nothing otherwise: δ(ε) = f + (1 − f) δ of the rest, exactly.
+// Thresholds of noised counts are such parts.
+TEST(Pld, FailuresTakeTheirShareOfDelta) {
+  const double failure = 4e-7;
+  for (const DpEvent& rest :
+       {gaussian(4), discrete_gaussian(4 * 65536.0, 65536, 3), exponential(0.5), laplace(2), approximate(0.3, 1e-8)}) {
+    for (double delta : {1e-6, 1e-3}) {
+      const double left = (delta - failure) / (1 - failure);
+      const Interval alone = pld_epsilon(rest, kAddRemove, delta_of(left)).value();
+      const Interval with =
+          pld_epsilon(ComposedEvent{{approximate(0, failure), rest}}, kAddRemove, delta_of(delta)).value();
+      EXPECT_NEAR(with.upper, alone.upper, 1e-9 * alone.upper);
+      EXPECT_NEAR(with.lower, alone.lower, 1e-9 * alone.lower);
+      // Mutants: the failure counted not at all, and twice.
+      const Interval never = pld_epsilon(rest, kAddRemove, delta_of(delta)).value();
+      EXPECT_LT(never.upper, with.upper);
+      const Interval twice =
+          pld_epsilon(ComposedEvent{{SelfComposedEvent{Steps::of(2), approximate(0, failure)}, rest}}, kAddRemove,
+                      delta_of(delta))
+              .value();
+      EXPECT_GT(twice.upper, with.upper);
+      const Interval back =
+          pld_delta(ComposedEvent{{approximate(0, failure), rest}}, kAddRemove, PrivacyLoss::make(with.upper).value())
+              .value();
+      EXPECT_LE(back.lower, delta);
+      EXPECT_GE(back.upper, failure);
+      EXPECT_LE(back.upper, delta * (1 + 1e-3));
+    }
+  }
+  // Failures alone: nothing is told unless they happen.
+  const DpEvent failures = SelfComposedEvent{Steps::of(3), approximate(0, 1e-7)};
+  EXPECT_EQ(pld_epsilon(failures, kAddRemove, delta_of(3.1e-7)).value().upper, 0);
+  EXPECT_FALSE(pld_epsilon(failures, kAddRemove, delta_of(2.9e-7)).has_value());
+  EXPECT_NEAR(pld_delta(failures, kAddRemove, PrivacyLoss::of(1)).value().upper, 3e-7, 1e-12);
+}
+
 TEST(Pld, RefusesWhatHasNoBound) {
   const auto refused = [](const DpEvent& event, Adjacency adjacency, const char* named) {
     expect_invalid(pld_epsilon(event, adjacency, Delta::of(1e-5)).error(), named);

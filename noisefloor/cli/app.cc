@@ -3,20 +3,16 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "noisefloor/base/printable.h"
 #include "noisefloor/base/result.h"
-#include "noisefloor/base/spelling.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/commands.h"
-#include "noisefloor/cli/completion.h"
+#include "noisefloor/shell/command_words.h"
 #include "version.h"
 
 namespace noisefloor::cli {
@@ -27,6 +23,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor calibrate dpsgd --sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
+  noisefloor query visits.toml "SELECT dept, count(*) FROM visits GROUP BY dept" --epsilon 0.5
   noisefloor check pipeline.toml
   noisefloor plan --rows 60000 --epochs 6 --epsilon 0.15
   noisefloor train examples/training/fashion.toml --create
@@ -54,52 +51,6 @@ int print(const std::string& text) {
 // CLI11 phrases its errors well but over several lines at times.
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The command that the first words name, as deep as they do; `word` is where that ends.
-const CLI::App* named_command(const CLI::App& app, int argc, char** argv, int& word) {
-  const CLI::App* place = &app;
-  for (word = 1; word < argc && argv[word][0] != '-'; ++word) {
-    const auto named = [&](const CLI::App* command) { return command->get_name() == argv[word]; };
-    const std::vector<const CLI::App*> next = place->get_subcommands(named);
-    if (next.empty()) break;
-    place = next.front();
-  }
-  return place;
-}
-
-// The first word that stands where a command is due and is none. CLI11 would only say that a command is missing.
-std::optional<Error> unknown_command(const CLI::App& app, int argc, char** argv) {
-  int word = 0;
-  const CLI::App* place = named_command(app, argc, argv, word);
-  if (word >= argc || argv[word][0] == '-') return std::nullopt;
-  const auto commands = place->get_subcommands([](const CLI::App*) { return true; });
-  if (commands.empty()) return std::nullopt;
-  std::vector<std::string> names(commands.size());
-  std::transform(commands.begin(), commands.end(), names.begin(), [](const CLI::App* one) { return one->get_name(); });
-  return invalid_argument(fmt::format("there is no command {}; {}", shown(argv[word]),
-                                      suggestion(argv[word], {names.begin(), names.end()})));
-}
-
-// The first option that the command does not have. CLI11 may speak of another that is missing because of it.
-std::optional<Error> unknown_option(const CLI::App& app, int argc, char** argv) {
-  int word = 0;
-  const CLI::App* place = named_command(app, argc, argv, word);
-  std::vector<std::string> names;
-  for (const CLI::Option* option : place->get_options()) {
-    for (const std::string& name : option->get_lnames()) names.push_back(name);
-  }
-  for (; word < argc; ++word) {
-    std::string_view given(argv[word]);
-    if (!given.starts_with("--") || given.size() == 2) continue;
-    given = given.substr(2, given.find('=') - 2);
-    if (std::find(names.begin(), names.end(), given) != names.end()) continue;
-    const std::string_view nearest = nearest_name(given, {names.begin(), names.end()});
-    return invalid_argument(fmt::format(
-        "there is no option {}; {}", shown(fmt::format("--{}", given)),
-        nearest.empty() ? std::string("--help shows what is possible") : fmt::format("did you mean '--{}'?", nearest)));
-  }
-  return std::nullopt;
-}
-
 int run_checked(int argc, char** argv) {
   CLI::App app("Learn from private data with a stated, enforced and checkable privacy budget.", "noisefloor");
   app.set_version_flag("--version", std::string("noisefloor ") + NOISEFLOOR_VERSION);
@@ -114,6 +65,8 @@ int run_checked(int argc, char** argv) {
   add_dataset_command(app, action);
   add_check_command(app, action);
   add_plan_command(app, action);
+  add_query_command(app, action);
+  add_sql_command(app, action);
   add_train_command(app, action);
   add_evaluate_command(app, action);
   add_predict_command(app, action);

@@ -96,35 +96,13 @@ struct AdoptOptions : LedgerAccess {
 
 // --- Reading what was asked for --------------------------------------------------------------------------------------
 
-Result<std::vector<PlanItem>> read_plan_items(const std::string& path) {
-  NF_TRY(const std::string text, read_text(path));
-  Result<std::vector<PlanItem>> items = parse_plan_items(text);
-  if (items.has_value()) return items;
-  return input_data_error(fmt::format("{}: {}", shown(path), items.error().message));
-}
-
-Result<std::vector<double>> read_orders(const std::string& text) {
-  std::vector<double> orders;
-  if (text.empty()) return orders;
-  for (const std::string_view part : split_list(text)) {
-    NF_TRY(const double order, parse_number("--orders", part));
-    orders.push_back(order);
-  }
-  return orders;
-}
-
-Result<std::optional<TimeMs>> read_time(const std::string& text) {
-  if (text.empty()) return std::optional<TimeMs>{};
-  NF_TRY(const TimeMs time, parse_time(text));
-  return std::optional(time);
-}
-
 Result<StatedTerms> stated_terms(const TermsOptions& o, const std::string& name) {
   NF_TRY(const Epsilon epsilon, quantity<Epsilon>("--epsilon", o.epsilon));
   NF_TRY(const Delta delta, quantity<Delta>("--delta", o.delta));
   StatedTerms stated{.name = name, .epsilon = epsilon, .delta = delta};
   if (!o.plan.empty()) {
-    NF_TRY(stated.plan, read_plan_items(o.plan));
+    NF_TRY(const std::string plan, read_text(o.plan));
+    NF_TRY(stated.plan, plan_items_in(plan, o.plan));
   } else if (!o.rule.empty()) {
     NF_TRY(stated.rule, parse_rule(o.rule));
     if (stated.rule == Rule::kPlanned) return invalid_argument("a planned budget needs its plan: give --plan FILE");
@@ -132,9 +110,9 @@ Result<StatedTerms> stated_terms(const TermsOptions& o, const std::string& name)
   if (!o.failures.empty()) {
     NF_TRY(stated.failures, parse_number("--failures", o.failures));
   }
-  NF_TRY(stated.orders, read_orders(o.orders));
-  NF_TRY(stated.from, read_time(o.from));
-  NF_TRY(stated.until, read_time(o.until));
+  NF_TRY(stated.orders, parse_orders(o.orders));
+  NF_TRY(stated.from, parse_optional_time(o.from));
+  NF_TRY(stated.until, parse_optional_time(o.until));
   return stated;
 }
 

@@ -27,6 +27,9 @@ void add_evaluate_command(CLI::App& app, Action& action);
 void add_predict_command(CLI::App& app, Action& action);
 // Noise, batch and rounds, before anything is spent.
 void add_plan_command(CLI::App& app, Action& action);
+// Queries in SQL: one at a time, and in a conversation.
+void add_query_command(CLI::App& app, Action& action);
+void add_sql_command(CLI::App& app, Action& action);
 // A run as one HTML file.
 void add_report_command(CLI::App& app, Action& action);
 // Members of a ledger.

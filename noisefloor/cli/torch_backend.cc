@@ -5,14 +5,13 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <vector>
 
 #include "noisefloor/base/blas_core.h"
 #include "noisefloor/base/text.h"
+#include "noisefloor/shell/command_words.h"
 
 namespace noisefloor::cli {
 namespace {
@@ -35,19 +34,6 @@ void become(const std::string& program, const std::vector<std::string>& argument
 }  // namespace
 
 void register_torch_backend(const TorchBackend& backend) { registered() = backend; }
-
-std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  std::vector<std::string> arguments;
-  for (std::size_t begin = 0; begin < bytes.size();) {
-    const std::size_t end = bytes.find('\0', begin);
-    arguments.push_back(bytes.substr(begin, end - begin));
-    if (end == std::string::npos) break;
-    begin = end + 1;
-  }
-  return arguments;
-}
 
 Result<const TorchBackend*> require_torch(std::string_view why) {
   if (registered()) return &*registered();

@@ -7,7 +7,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/training/backend.h"
@@ -24,8 +23,5 @@ void register_torch_backend(const TorchBackend& backend);
 // This program once more, with OPENBLAS_CORETYPE set, if it was not: OpenBLAS reads it while it is loaded. Returns if
 // there is nothing to do.
 void restart_with_openblas_core();
-
-// The arguments that this process was started with, its name first.
-[[nodiscard]] std::vector<std::string> own_arguments();
 
 }  // namespace noisefloor::cli

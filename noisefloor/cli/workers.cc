@@ -10,6 +10,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/cli/options.h"
 #include "noisefloor/cli/torch_backend.h"
+#include "noisefloor/shell/command_words.h"
 
 namespace noisefloor::cli {
 namespace {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
+#include "noisefloor/base/input.h"
 #include "noisefloor/config/dataset_file.h"
 
 namespace noisefloor {
@@ -52,6 +54,13 @@ Result<DatasetDescription> description_in(std::string_view text, const std::stri
   DatasetText read = read_dataset(text);
   NF_TRY_VOID(expect_no_errors(read.findings, location));
   return *std::move(read.description);
+}
+
+Result<DescribedRows> described_rows(const std::string& file) {
+  const Result<std::string> text = read_text(file);
+  if (!text.has_value()) return io_error(text.error().message);
+  NF_TRY(DatasetDescription description, description_in(text.value(), file));
+  return DescribedRows{std::move(description), std::filesystem::path(file).parent_path().string()};
 }
 
 }  // namespace noisefloor

@@ -16,7 +16,7 @@
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/config/pipeline_check.h"
 #include "noisefloor/config/training.h"
-#include "noisefloor/dataset/description.h"
+#include "noisefloor/dataset/paying.h"
 
 namespace noisefloor {
 
@@ -38,5 +38,8 @@ struct CheckedFile {
 // stands in errors, and a training's files are beside it. kInvalidArgument with the first error, its line and its
 // remedy.
 [[nodiscard]] Result<DatasetDescription> description_in(std::string_view text, const std::string& location);
+
+// The same for the file at this path, with its folder. kIo if it cannot be read.
+[[nodiscard]] Result<DescribedRows> described_rows(const std::string& file);
 
 }  // namespace noisefloor

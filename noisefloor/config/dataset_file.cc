@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/config/tables_section.h"
 #include "noisefloor/config/training_sections.h"
 
 namespace noisefloor {
@@ -31,13 +32,18 @@ DatasetUnit read_unit(const toml::table& table, const DataSection& data, Finding
   reader.require("of", of, R"(add of = "row", or of = "person" where a person can have several rows)");
   const auto chosen = selector("of", units, of);
   if (reader.takes("column", chosen, {PrivacyUnit::kPerson})) reader.text("column", column);
-  if (reader.takes("rows_per_person", chosen, {PrivacyUnit::kPerson})) {
+  const bool tables = data.kind == internal::DataKind::kTables;
+  if (tables) {
+    reader.elsewhere("rows_per_person", "each [[table]] says it for itself: max_rows_per_unit = …");
+  } else if (reader.takes("rows_per_person", chosen, {PrivacyUnit::kPerson})) {
     reader.size("rows_per_person", 1, kMaxRowsPerPerson, rows);
   }
   if (of.value == PrivacyUnit::kPerson) {
     reader.require("column", column, "add column = \"…\", the column that tells persons apart");
-    reader.require("rows_per_person", rows, "add rows_per_person = …, the most rows that one person contributes");
-    if (data.kind && data.kind != internal::DataKind::kCsv) {
+    if (!tables) {
+      reader.require("rows_per_person", rows, "add rows_per_person = …, the most rows that one person contributes");
+    }
+    if (data.kind && data.kind != internal::DataKind::kCsv && !tables) {
       reader.error("unit_does_not_fit", of.place, "only a CSV file has a column that tells persons apart",
                    R"(set of = "row", or use a CSV file)");
     }
@@ -115,6 +121,15 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   const toml::table* unit_table = reader.section("unit");
   const toml::table* budget_table = reader.section("budget");
   const toml::table* blocks_table = reader.section("blocks");
+  const bool tables = internal::holds_tables(document);
+  std::vector<const toml::table*> table_list;
+  if (tables) {
+    table_list = reader.sections("table", "table");
+    if (!reader.holds("table")) {
+      reader.missing("section_missing", "[[table]]", "add one for each table that queries may name");
+    }
+    reader.elsewhere("blocks", "a query reads all rows of a table, and cannot keep to blocks: remove [blocks]");
+  }
   if (!reader.holds("data")) reader.missing("section_missing", "[data]", "add [data], with format and file");
   const bool open_to_all = is_public.value.value_or(false);
   if (open_to_all) {
@@ -128,9 +143,16 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
   reader.finish();
 
   DataSection data;
-  if (data_table != nullptr) data = internal::read_dataset_section(*data_table, findings);
+  if (tables) {
+    data.kind = internal::DataKind::kTables;
+    data.data.train = TextFile{};
+  } else if (data_table != nullptr) {
+    data = internal::read_dataset_section(*data_table, findings);
+  }
   DatasetUnit unit;
   if (unit_table != nullptr) unit = read_unit(*unit_table, data, findings);
+  if (tables)
+    data.data.format = internal::read_tables(*data_table, table_list, {unit.unit, unit.person, open_to_all}, findings);
   BudgetKeys budget;
   if (budget_table != nullptr && !open_to_all) {
     budget = internal::read_budget_section(*budget_table, BudgetOf::kDataset, findings);
@@ -140,7 +162,7 @@ std::optional<DatasetDescription> read_document(const toml::table& document, Fin
                    R"(remove people, or set of = "person" in [unit])");
   }
   std::optional<BlockTerms> blocks;
-  if (blocks_table != nullptr && !open_to_all) {
+  if (blocks_table != nullptr && !open_to_all && !tables) {
     blocks = read_blocks(*blocks_table, data, unit, budget.neighbours(), findings);
   }
   if (has_errors(findings.list())) return std::nullopt;

@@ -9,35 +9,16 @@
 
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
-#include "noisefloor/config/blank.h"
+#include "noisefloor/config/starter_pieces.h"
 
 namespace noisefloor {
 namespace {
 
-// The text in quotes, escaped as TOML requires.
-std::string toml_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += fmt::format("\\u{:04X}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
-std::string list_of(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + toml_text(text);
-  return "[" + out + "]";
-}
-
-std::string blank() { return toml_text(kBlank); }
+using internal::blank;
+using internal::expect_new;
+using internal::list_of;
+using internal::seen_from;
+using internal::toml_text;
 
 std::string_view in_words(ColumnType type) {
   switch (type) {
@@ -73,20 +54,6 @@ std::string column_of(const ColumnOutline& column, const PublicColumn* known) {
 }
 
 namespace fs = std::filesystem;
-
-Result<void> expect_new(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return success();
-  return invalid_argument(
-      fmt::format("{} exists, and init overwrites nothing: remove it, or give another name", shown(path.string())));
-}
-
-// The path of the table as a file in `folder` has it.
-std::string seen_from(const fs::path& folder, const std::string& table) {
-  std::error_code error;
-  const fs::path relative = fs::relative(table, folder, error);
-  return error || relative.empty() ? fs::absolute(table).string() : relative.string();
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "noisefloor/base/spelling.h"
@@ -281,6 +282,23 @@ void SectionReader::text(std::string_view key, Located<std::string>& field) {
     refuse("out_of_range", key, field.place, "is empty", "give it a text, or leave it out");
     field.value.reset();
   }
+}
+
+void SectionReader::day(std::string_view key, Located<double>& field) {
+  const toml::node* node = take(key, field.place);
+  if (node == nullptr) return;
+  std::optional<toml::date> date = node->value_exact<toml::date>();
+  if (const auto text = node->value_exact<std::string_view>()) {
+    const toml::parse_result parsed = toml::parse("x = " + std::string(text->substr(0, 11)));
+    if (parsed) date = parsed.table()["x"].value_exact<toml::date>();
+  }
+  if (!date) {
+    refuse("wrong_type", key, field.place, "is no date", fmt::format("write it as in {} = 2026-01-31", key));
+    return;
+  }
+  using namespace std::chrono;
+  field.value = static_cast<double>(
+      sys_days(year(date->year) / month(date->month) / std::chrono::day(date->day)).time_since_epoch().count());
 }
 
 void SectionReader::finish() {

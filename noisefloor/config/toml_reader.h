@@ -103,6 +103,7 @@ class SectionReader {
   void size(std::string_view key, std::size_t least, std::size_t most, Located<std::size_t>& field);
   void flag(std::string_view key, Located<bool>& field);
   void text(std::string_view key, Located<std::string>& field);  // not empty
+  void day(std::string_view key, Located<double>& field);        // a date: its days since 1970-01-01
 
   // Read lists of at least one item. Texts may be empty; a text that is listed twice is an error.
   void texts(std::string_view key, Located<std::vector<std::string>>& field);

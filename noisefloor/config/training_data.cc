@@ -20,8 +20,11 @@ constexpr std::size_t kMaxDimension = std::size_t{1} << 24;
 
 constexpr std::size_t kMaxSequence = 65536;
 
-constexpr Names<DataKind, 4> kFormats{
-    {{"idx", DataKind::kIdx}, {"csv", DataKind::kCsv}, {"libsvm", DataKind::kLibsvm}, {"text", DataKind::kText}}};
+constexpr Names<DataKind, 5> kFormats{{{"idx", DataKind::kIdx},
+                                       {"csv", DataKind::kCsv},
+                                       {"libsvm", DataKind::kLibsvm},
+                                       {"text", DataKind::kText},
+                                       {"tables", DataKind::kTables}}};
 constexpr Names<Scaling, 3> kScalings{
     {{"symmetric", Scaling::kSymmetric}, {"unit", Scaling::kUnit}, {"none", Scaling::kNone}}};
 constexpr Names<Unlisted, 2> kUnlisted{{{"zeros", Unlisted::kZeros}, {"other", Unlisted::kOther}}};
@@ -125,7 +128,7 @@ class DataReader {
   // Reads the section of a dataset's description.
   DataSection read_dataset() {
     reader_.choice("format", kFormats, format_);
-    reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
+    reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm", "text" or "tables")");
     section_.kind = format_.value;
     section_.data.train = read_files("file", "labels", true).value_or(ExampleFiles{});
     read_format();
@@ -147,6 +150,10 @@ class DataReader {
     reader_.elsewhere("blocks", "blocks are those of a dataset: name its description, with dataset = \"…\"");
     reader_.choice("format", kFormats, format_);
     reader_.require("format", format_, R"(add format = "idx", "csv", "libsvm" or "text")");
+    if (format_.value == DataKind::kTables) {
+      refuse_tables(format_.place);
+      format_.value.reset();
+    }
     section_.kind = format_.value;
     section_.data.train = read_files("train", "train_labels", true).value_or(ExampleFiles{});
     section_.data.test = read_files("test", "test_labels", false);
@@ -204,7 +211,14 @@ class DataReader {
       refuse(fmt::format("{}, line {}: {}", shown(path), finding.place.line, finding.message), finding.remedy);
     }
     if (!dataset.description) return;
+    if (std::holds_alternative<TablesFormat>(dataset.description->format)) return refuse_tables(place);
     take_description(*std::move(dataset.description), path);
+  }
+
+  void refuse_tables(Place place) {
+    reader_.error("data_do_not_fit", place, "a training learns from one file of examples, and these data are tables",
+                  R"(describe the file in another description with format = "csv" and the same name and [budget]: )"
+                  "both then spend from one budget");
   }
 
   void take_description(DatasetDescription description, const std::string& path) {

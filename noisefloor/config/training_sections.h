@@ -17,7 +17,7 @@
 
 namespace noisefloor::internal {
 
-enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm, kText };
+enum class DataKind : std::uint8_t { kIdx, kCsv, kLibsvm, kText, kTables };
 
 struct DataSection {
   TrainingData data;

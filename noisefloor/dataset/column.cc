@@ -63,7 +63,8 @@ Result<NumericColumn> find_column(const DatasetDescription& description, const s
   const auto* table = std::get_if<CsvTable>(&description.format);
   if (table == nullptr) {
     return invalid_argument(
-        fmt::format("the dataset {} is no CSV table, and has no column to ask about", shown(description.name)));
+        fmt::format("the dataset {} is no single CSV table: ask about tables with `noisefloor query`, in SQL",
+                    shown(description.name)));
   }
   return find_numeric_column(table->schema, name);
 }

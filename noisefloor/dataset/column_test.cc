@@ -122,7 +122,7 @@ TEST_F(ColumnTest, APersonWithAnyRecordsMovesNothingElse) {
 TEST_F(ColumnTest, RefusesDataThatAreNoTable) {
   DatasetDescription text = rows_->description;
   text.format = TextFormat{8, {}, {}};
-  expect_error(find_column(text, "age"), ErrorCode::kInvalidArgument, "no CSV table");
+  expect_error(find_column(text, "age"), ErrorCode::kInvalidArgument, "noisefloor query");
 }
 
 }  // namespace

@@ -74,6 +74,32 @@ void state(Statement& out, const TextFormat& f) {
   out.text("text").count(f.length).text(f.alphabet.value_or("")).text(f.replacement);
 }
 
+void state(Statement& out, const std::optional<double>& number) {
+  out.count(number ? 1 : 0).number(number.value_or(0));
+}
+
+void state(Statement& out, const DescribedColumn& c) {
+  out.text(c.name).text(name_of(c.type));
+  for (const auto* number : {&c.lower, &c.upper, &c.step, &c.missing}) state(out, *number);
+  out.count(c.values ? 1 : 0).texts(c.values.value_or(std::vector<std::string>{}));
+  out.count(c.public_range ? 1 : 0).count(c.max_length);
+}
+
+void state(Statement& out, const DescribedTable& t) {
+  out.text(t.name).count(t.is_public ? 1 : 0).count(t.columns.size());
+  for (const DescribedColumn& column : t.columns) state(out, column);
+  const UnitPath unit = t.unit.value_or(UnitPath{});
+  out.text(unit.column).text(unit.table).text(unit.refers).count(t.one_row_per_unit ? 1 : 0).texts(t.unique);
+  out.count(t.max_rows).count(t.max_groups).count(t.max_rows_per_group);
+  out.count(t.max_rows_per_unit ? 1 : 0).count(t.max_rows_per_unit.value_or(0));
+  out.text(std::string_view(&t.separator, 1)).count(t.trim ? 1 : 0).texts(t.missing);
+}
+
+void state(Statement& out, const TablesFormat& f) {
+  out.text("tables").count(f.tables.size());
+  for (const DescribedTable& table : f.tables) state(out, table);
+}
+
 }  // namespace
 
 Digest digest_of(const DatasetDescription& description) {

@@ -3,7 +3,8 @@
 // about it.
 //
 // Guarantee:     equal statements have equal digests, and different ones different digests. The place of the rows is
-//                not part of the digest: a file that was moved is the same dataset. Nor are the blocks that one use
+//                not part of the digest: a file that was moved is the same dataset, and so are tables that another
+//                engine has now. Nor are the blocks that one use
 //                touches; how the rows are divided into blocks is.
 // Thread safety: plain data; pure functions.
 #pragma once
@@ -20,6 +21,7 @@
 #include "noisefloor/base/privacy_types.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/crypto/hash.h"
+#include "noisefloor/dataset/tables.h"
 #include "noisefloor/ledger/terms.h"
 #include "noisefloor/table/libsvm.h"
 #include "noisefloor/table/schema.h"
@@ -52,7 +54,8 @@ struct TextFormat {
   std::string replacement;              // the character of the alphabet that stands for all others
   std::string characters = {};          // the alphabet; whoever opens its file fills this in
 };
-using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat>;
+// Tables for queries: they cannot be trained on.
+using DataFormat = std::variant<IdxFormat, CsvTable, LibsvmOptions, TextFormat, TablesFormat>;
 
 // The protected unit: what one step to a neighbouring dataset adds, removes or exchanges.
 struct DatasetUnit {
@@ -74,7 +77,7 @@ struct DatasetBudget {
 struct DatasetDescription {
   std::string name;
   DataFormat format;
-  ExampleFiles files;
+  ExampleFiles files;  // an empty path for tables, which have places of their own
   DatasetUnit unit = {};
   std::optional<std::uint64_t> rows = {};    // the number of rows that is taken as public, if there is one
   std::optional<DatasetBudget> budget = {};  // none: the data are public, and cost nothing

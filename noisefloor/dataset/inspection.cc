@@ -1,11 +1,52 @@
 #include "noisefloor/dataset/inspection.h"
 
+#include <fmt/format.h>
+
+#include <memory>
+#include <span>
+#include <string_view>
+
 #include "noisefloor/base/overloaded.h"
+#include "noisefloor/base/text.h"
 #include "noisefloor/dataset/records.h"
 #include "noisefloor/dataset/registry.h"
+#include "noisefloor/engine/source.h"
 #include "noisefloor/table/idx.h"
 
 namespace noisefloor {
+namespace {
+
+// A row without a unit is nobody's, and takes part in nothing. Cells that do not fit are missing values, not odd rows.
+Result<void> inspect_tables(const TablesFormat& format, const std::string& folder, RowInspection& found) {
+  NF_TRY(const std::unique_ptr<engine::Engine> engine, engine::open_engine(source_of(format, folder)));
+  NF_TRY(const std::vector<engine::CatalogueTable> catalogue, engine->catalogue());
+  found.records = 0;
+  for (const DescribedTable& table : format.tables) {
+    if (table.is_public) continue;
+    std::optional<std::size_t> unit;
+    for (const engine::CatalogueTable& one : catalogue) {
+      if (one.name != table.name || !table.unit) continue;
+      for (std::size_t i = 0; i < one.columns.size(); ++i) {
+        if (one.columns[i].name == table.unit->column) unit = i;
+      }
+    }
+    std::size_t row = 0;
+    NF_TRY_VOID(engine->read_rows(table.name, [&](std::span<const std::string_view> cells) -> Result<void> {
+      ++row;
+      ++*found.records;
+      if (!unit || !cells[*unit].empty()) return success();
+      ++found.nulls;
+      if (found.first.size() < RowInspection::kMostTold) {
+        found.first.push_back(fmt::format("{}: row {} has no {}, and belongs to nobody; fill it in", shown(table.name),
+                                          row, shown(table.unit->column)));
+      }
+      return success();
+    }));
+  }
+  return success();
+}
+
+}  // namespace
 
 Result<RowInspection> inspect_rows(const DescribedRows& rows) {
   RowInspection found;
@@ -36,7 +77,8 @@ Result<RowInspection> inspect_rows(const DescribedRows& rows) {
             return count(read_csv(single(), schema, table.format, odd));
           },
           [&](const LibsvmOptions& options) -> Result<void> { return count(read_libsvm(single(), options, odd)); },
-          [&](const TextFormat&) -> Result<void> { return success(); }},
+          [&](const TextFormat&) -> Result<void> { return success(); },
+          [&](const TablesFormat& format) { return inspect_tables(format, rows.folder, found); }},
       description.format));
   return found;
 }

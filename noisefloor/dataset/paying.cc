@@ -23,8 +23,7 @@ Error unknown_dataset(const BudgetTerms& terms) {
 }
 
 // The sketch of all rows, and of each block that the uses touch.
-Result<SketchedBlocks> sketch_of(const Ledger& ledger, const DescribedRows& rows,
-                                 std::span<const ReserveRequest> uses) {
+Result<SketchedBlocks> sketch_of(Ledger& ledger, const DescribedRows& rows, std::span<const ReserveRequest> uses) {
   if (!rows.description.blocks) {
     NF_TRY(RowSketch all, sketch_for(ledger, rows.description, rows.folder));
     return SketchedBlocks{std::move(all), {}};

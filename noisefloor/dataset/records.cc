@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/engine/source.h"
 #include "noisefloor/table/byte_source.h"
 
 namespace noisefloor {
@@ -123,11 +124,56 @@ class Records {
   Records(RowSketcher& sketcher, const ExampleFiles& files, const std::string& folder, bool first)
       : sketcher_(sketcher), files_(files), folder_(folder), first_(first) {}
 
-  Result<void> read(const CsvTable& table) {
-    NF_TRY(ByteSource source, open_text());
+  Result<void> read(const CsvTable& table) { return read_csv_file(open_text(), table.format, first_); }
+
+  Result<void> read(const TablesFormat& format) {
+    std::unique_ptr<engine::Engine> engine;
+    std::vector<engine::CatalogueTable> catalogue;
+    for (const DescribedTable& table : format.tables) {
+      if (is_csv_file(format, table)) {
+        CsvFormat written;
+        written.separator = table.separator;
+        written.trim = table.trim;
+        NF_TRY_VOID(read_csv_file(ByteSource::open(resolved(folder_, table.place)), written, true));
+        continue;
+      }
+      if (engine == nullptr) {
+        NF_TRY(engine, engine::open_engine(source_of(format, folder_)));
+        NF_TRY(catalogue, engine->catalogue());
+      }
+      NF_TRY_VOID(read_table(*engine, catalogue, table));
+    }
+    return success();
+  }
+
+  Result<void> read_table(engine::Engine& engine, const std::vector<engine::CatalogueTable>& catalogue,
+                          const DescribedTable& table) {
+    const auto found = std::find_if(catalogue.begin(), catalogue.end(),
+                                    [&](const engine::CatalogueTable& one) { return one.name == table.name; });
+    if (found == catalogue.end()) {
+      return invalid_argument(
+          fmt::format("there is no table {} at the place that the description states; correct "
+                      "[data] or the table of its [[table]]",
+                      shown(table.place)));
+    }
+    std::vector<std::string> names;
+    for (const engine::CatalogueColumn& column : found->columns) names.push_back(column.name);
+    sketcher_.set_columns(names);
+    std::vector<std::string> rooms(names.size());
+    std::vector<std::string_view> canonical(names.size());
+    return engine.read_rows(table.name, [&](std::span<const std::string_view> cells) -> Result<void> {
+      if (cells.size() != canonical.size()) return internal_error("a row has other columns than its table");
+      for (std::size_t i = 0; i < cells.size(); ++i) canonical[i] = canonical_cell(cells[i], rooms[i]);
+      sketcher_.add_row(canonical);
+      return success();
+    });
+  }
+
+  Result<void> read_csv_file(Result<ByteSource> opened, const CsvFormat& format, bool first) {
+    NF_TRY(ByteSource source, std::move(opened));
     const OddRecords odd = OddRecords::become_null();
-    NF_TRY(CsvReader reader, CsvReader::open(std::move(source), table.format, odd));
-    if (first_) sketcher_.set_columns(reader.header());
+    NF_TRY(CsvReader reader, CsvReader::open(std::move(source), format, odd));
+    if (first) sketcher_.set_columns(reader.header());
     // The batches of a table have the columns of the first, in any order.
     NF_TRY(const std::vector<std::size_t> places, sketcher_.places_of(reader.header()));
     std::vector<std::string> rooms(reader.header().size());
@@ -283,7 +329,24 @@ Result<void> read_all(RowSketcher& sketcher, const DatasetDescription& descripti
   return success();
 }
 
+// The same data with the public tables alone, or without them.
+DataFormat tables_that(bool are_public, DataFormat format) {
+  if (auto* tables = std::get_if<TablesFormat>(&format)) {
+    const auto other = [&](const DescribedTable& table) { return table.is_public != are_public; };
+    tables->tables.erase(std::remove_if(tables->tables.begin(), tables->tables.end(), other), tables->tables.end());
+  }
+  return format;
+}
+
 }  // namespace
+
+Result<RowSketch> sketch_public_tables(const Secret32& key, const DatasetDescription& description,
+                                       const std::string& folder) {
+  RowSketcher sketcher(key);
+  Records records(sketcher, description.files, folder, true);
+  NF_TRY_VOID(records.read(std::get<TablesFormat>(tables_that(true, description.format))));
+  return std::move(sketcher).finish();
+}
 
 Result<SketchedBlocks> sketch_blocks(const Secret32& key, const DatasetDescription& description,
                                      const std::string& folder) {
@@ -318,7 +381,8 @@ Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& des
     NF_TRY_VOID(read_all(sketcher, description, folder));
   } else {
     Records records(sketcher, description.files, folder, true);
-    NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, description.format));
+    const DataFormat rows = description.is_public() ? description.format : tables_that(false, description.format);
+    NF_TRY_VOID(std::visit([&](const auto& format) { return records.read(format); }, rows));
   }
   RowSketch sketch = std::move(sketcher).finish();
   if (sketch.rows == 0)

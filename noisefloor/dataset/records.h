@@ -5,7 +5,9 @@
 // a text is its line, and a record of an IDX file is its image and its label, to the byte. So a copy that is
 // compressed, shuffled, quoted or separated differently, or read by another schema, has the same records.
 //
-// An odd record of a CSV file (table/odd_records.h) is its line.
+// An odd record of a CSV file (table/odd_records.h) is its line. A record of a table in a database is that of a CSV file
+// with the same columns and cells, so that rows are known in whichever form they come back. A dataset of tables has the
+// records of all tables that are not public.
 //
 // Guarantee:     memory does not grow with the number of rows. Errors are about the file as a whole: they name no line,
 //                and show nothing of its content and no count. That a file holds a record at all is taken as public.
@@ -30,6 +32,10 @@ namespace noisefloor {
 // The sketch of all rows in the files of a description in `folder`. Refused if there are no rows.
 [[nodiscard]] Result<RowSketch> sketch_rows(const Secret32& key, const DatasetDescription& description,
                                             const std::string& folder);
+
+// The sketch of the tables that a description of tables declares public. It may have no rows.
+[[nodiscard]] Result<RowSketch> sketch_public_tables(const Secret32& key, const DatasetDescription& description,
+                                                     const std::string& folder);
 
 // The sketch of the rows of each chosen block, without their dates too where blocks are by date, and of the whole
 // dataset: all rows of the file, or of all chosen batches. In one pass; blocks may be empty. Requires chosen blocks.

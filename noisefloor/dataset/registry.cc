@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "noisefloor/base/text.h"
 #include "noisefloor/dataset/records.h"
 
@@ -20,10 +23,28 @@ Result<void> check_sharing(const DatasetDescription& description, const std::str
                                       shown(description.name), shown(same_as)));
 }
 
+// Rows of a private dataset do not become public because a description of tables says so.
+Result<void> check_public_tables(Ledger& ledger, const Secret32& key, const DatasetDescription& description,
+                                 const std::string& folder) {
+  const auto* format = std::get_if<TablesFormat>(&description.format);
+  if (format == nullptr || description.is_public()) return success();
+  const bool any = std::any_of(format->tables.begin(), format->tables.end(),
+                               [](const DescribedTable& table) { return table.is_public; });
+  if (!any) return success();
+  NF_TRY(const RowSketch rows, sketch_public_tables(key, description, folder));
+  NF_TRY(const std::optional<std::string> owner, ledger.private_owner(rows));
+  if (!owner) return success();
+  return budget_exhausted(
+      fmt::format("a table that {} declares public holds rows of the private dataset {}: remove public = true from its "
+                  "[[table]]. Nothing was spent",
+                  shown(description.name), shown(*owner)));
+}
+
 }  // namespace
 
-Result<RowSketch> sketch_for(const Ledger& ledger, const DatasetDescription& description, const std::string& folder) {
+Result<RowSketch> sketch_for(Ledger& ledger, const DatasetDescription& description, const std::string& folder) {
   NF_TRY(const Secret32 key, ledger.row_key());
+  NF_TRY_VOID(check_public_tables(ledger, key, description, folder));
   return sketch_rows(key, description, folder);
 }
 

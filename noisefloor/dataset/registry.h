@@ -28,7 +28,8 @@
 namespace noisefloor {
 
 // The sketch of the rows by which this ledger knows them. It reads all rows: whoever asks several questions asks once.
-[[nodiscard]] Result<RowSketch> sketch_for(const Ledger& ledger, const DatasetDescription& description,
+// kBudgetExhausted if a description of tables declares rows public that belong to a private dataset.
+[[nodiscard]] Result<RowSketch> sketch_for(Ledger& ledger, const DatasetDescription& description,
                                            const std::string& folder);
 
 // The description's paths are relative to `folder`. With `same_as` the dataset shares the rows and the budget of

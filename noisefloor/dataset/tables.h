@@ -38,10 +38,14 @@ struct DescribedTable {
   std::string name;
   std::string place = {};  // file or table; or like `name`
   bool is_public = false;  // everything in it is public; it has no unit
-  std::vector<DescribedColumn> columns;
+  std::vector<DescribedColumn> columns = {};
   std::optional<UnitPath> unit = {};  // none: every row is a unit of its own
   bool one_row_per_unit = false;
-  std::vector<std::string> unique = {};             // columns whose values differ in all rows
+  std::vector<std::string> unique = {};  // columns whose values differ in all rows
+  // How a CSV file is written: as in table/csv.h and table/schema.h.
+  char separator = ',';
+  bool trim = false;
+  std::vector<std::string> missing = {""};          // texts that mark a missing value
   std::uint64_t max_rows = std::uint64_t{1} << 33;  // public: no table is larger; sums are proved not to overflow
   // What one unit may contribute to a query, unless the query says less.
   std::uint64_t max_groups = 4;
@@ -51,8 +55,14 @@ struct DescribedTable {
 
 struct TablesFormat {
   engine::EngineKind engine = engine::EngineKind::kSqlite;
-  std::vector<std::string> locations = {};  // as in engine::Source
+  std::vector<std::string> locations = {};  // as in engine::Source; none: each table is a file
   std::vector<DescribedTable> tables;
 };
+
+// Whether the table is a CSV file, which needs no engine to be read.
+[[nodiscard]] bool is_csv_file(const TablesFormat& format, const DescribedTable& table);
+
+// What opens an engine on these tables. Paths are relative to `folder`.
+[[nodiscard]] engine::Source source_of(const TablesFormat& format, const std::string& folder);
 
 }  // namespace noisefloor

@@ -1,5 +1,7 @@
 #include "noisefloor/engine/cell.h"
 
+#include "noisefloor/base/check.h"
+
 namespace noisefloor::engine {
 
 std::string_view name_of(Type type) {
@@ -13,9 +15,9 @@ std::string_view name_of(Type type) {
     case Type::kDate:
       return "date";
     case Type::kTruth:
-      break;
+      return "truth";
   }
-  return "truth";
+  NF_UNREACHABLE("there are five types");
 }
 
 }  // namespace noisefloor::engine

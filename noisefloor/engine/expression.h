@@ -3,14 +3,15 @@
 //   const Expression total = add(column("a", Type::kInteger), constant(std::int64_t{1}));
 //
 // Guarantee:     an expression has a value for every row of every table: NULL where mathematics has none (x/0, ln(0), a
-//                text that is no number, a result that is not finite). No expression makes an engine fail, whatever the
-//                rows hold, and all engines give the same value, to the bit.
+//                text that is no number, a result beyond ±1e150). No expression makes an engine fail, whatever the rows
+//                hold, and all engines give the same value, to the bit. evaluate.h defines every function.
 // Requires:      that whoever builds integer arithmetic has proved from public bounds that no result leaves 64 bits
 //                (query/ does so with ranges); an expression does not check it.
 // Thread safety: immutable once built.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -95,7 +96,13 @@ struct Expression {
 [[nodiscard]] Expression constant_truth(bool value);
 [[nodiscard]] Expression constant_date(std::int64_t days);
 [[nodiscard]] Expression null_of(Type type);
-// Requires arguments of the types that the function takes (checked).
+// Whether the function takes these arguments and gives this type.
+//
+// Where a number is wanted an integer will do; both sides of a comparison are of one type, or of these two. kAdd and
+// kSubtract also move a date by an integer, and kSubtract counts the days between two dates. The values of kCase,
+// kCoalesce, kLeast and kGreatest are of the call's type. kSteps takes bounds whose steps stay within 2^53.
+[[nodiscard]] bool takes(Function function, Type type, std::span<const Expression> arguments);
+// Requires takes(…) (checked).
 [[nodiscard]] Expression call(Function function, Type type, std::vector<Expression> arguments);
 
 }  // namespace noisefloor::engine

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "noisefloor/base/result.h"
 #include "noisefloor/base/wide_int.h"
 #include "noisefloor/crypto/secret.h"
 #include "noisefloor/engine/cell.h"
@@ -25,10 +27,11 @@ namespace noisefloor::engine {
 struct Aggregate {
   enum class Kind : std::uint8_t {
     kRows,      // rows for which `argument` is true; all rows without one
-    kUnits,     // units with a row for which `argument` is true; without one: with any row
+    kUnits,     // units with a row for which `argument` is true; without one: with any row. All rows of a unit that
+                // `max_rows` and `max_groups` keep are looked at, whatever `max_rows_per_group` is
     kSum,       // the sum of `argument`, an integer; NULL counts as nothing
     kDistinct,  // different values of `argument` (integer, date, truth or text) in the group, over what is kept of each
-                // unit: its `max_rows_per_group` values with the lowest hashes
+                // unit: its `max_rows_per_group` values with the lowest hashes, of all its rows in the group
     kValues,    // how often each value of `argument`, an integer, occurs: for quantiles
   };
   Kind kind = Kind::kRows;
@@ -38,12 +41,15 @@ struct Aggregate {
   std::optional<std::int64_t> upper = {};
 };
 
+// In this order: rows whose keys are not listed are left out, max_rows, max_groups, max_rows_per_group, partials are
+// clamped, l2_norms.
 struct Bounding {
   std::optional<std::uint64_t> max_groups = {};          // groups that a unit keeps: those with the lowest hashes
   std::optional<std::uint64_t> max_rows_per_group = {};  // rows that a unit keeps in a group: likewise
   std::optional<std::uint64_t> max_rows = {};            // rows that a unit keeps over all groups: likewise
   // For Gaussian noise instead of max_groups: the vector of a unit's partials of each aggregate of kind kSum, kRows or
   // kUnits over all groups is scaled to at most this L2 norm, towards zero, on the integers. One for each aggregate.
+  // Partials are clamped to ±2^53 first.
   std::vector<std::int64_t> l2_norms = {};
 };
 
@@ -62,6 +68,10 @@ struct Measurement {
   Bounding bounding = {};
   Secret32 order_key;
 };
+
+// kInvalidArgument, for the caller's programmer, if the parts do not fit: a column that is not there, an argument of
+// another type, a bound of 0, or no norm for each aggregate.
+[[nodiscard]] Result<void> check_measurement(const Measurement& measurement);
 
 struct MeasuredGroup {
   std::vector<Cell> keys;

@@ -139,4 +139,26 @@ Result<std::vector<std::string>> stated_blocks(const BudgetTerms& terms, const s
   return invalid_argument(fmt::format("the budget {} has no blocks: name none", shown(terms.name)));
 }
 
+Result<std::vector<PlanItem>> plan_items_in(std::string_view json_text, const std::string& file) {
+  Result<std::vector<PlanItem>> items = parse_plan_items(json_text);
+  if (items.has_value()) return items;
+  return input_data_error(fmt::format("{}: {}", shown(file), items.error().message));
+}
+
+Result<std::vector<double>> parse_orders(const std::string& text) {
+  std::vector<double> orders;
+  if (text.empty()) return orders;
+  for (const std::string_view part : split_list(text)) {
+    NF_TRY(const double order, parse_number("an order", part));
+    orders.push_back(order);
+  }
+  return orders;
+}
+
+Result<std::optional<TimeMs>> parse_optional_time(const std::string& text) {
+  if (text.empty()) return std::optional<TimeMs>{};
+  NF_TRY(const TimeMs time, parse_time(text));
+  return std::optional(time);
+}
+
 }  // namespace noisefloor

@@ -41,6 +41,12 @@ struct StatedTerms {
 // Reads {"items": [{"name": "…", "times": 1, "event": {…}}]}. Any other text is kInputData, with the reason and this
 // form.
 [[nodiscard]] Result<std::vector<PlanItem>> parse_plan_items(std::string_view json_text);
+// The same of a file, whose name stands in the error.
+[[nodiscard]] Result<std::vector<PlanItem>> plan_items_in(std::string_view json_text, const std::string& file);
+
+// "2,4,8": Rényi orders; none of an empty text. And a time, if there is a text.
+[[nodiscard]] Result<std::vector<double>> parse_orders(const std::string& text);
+[[nodiscard]] Result<std::optional<TimeMs>> parse_optional_time(const std::string& text);
 
 // States one of: an item of a plan, an event, ρ, noise (on a training's batches or not), ε with or without δ.
 struct StatedUse {

@@ -115,6 +115,15 @@ class Reservation {
   std::optional<std::string> answer_;
 };
 
+// A released answer whose bytes the ledger keeps, with the request that paid for it.
+struct KeptAnswer {
+  std::uint64_t reservation;
+  std::string budget;
+  std::string key;
+  std::string configuration;  // of the note: the question, in public terms
+  std::string bytes;
+};
+
 class Ledger {
  public:
   ~Ledger();
@@ -206,6 +215,11 @@ class Ledger {
   [[nodiscard]] Result<LedgerState::Budget> budget(std::string_view name);
   // The entry with this sequence. kVerificationFailed if there is none.
   [[nodiscard]] Result<Entry> entry(std::uint64_t sequence);
+  // Calls `take` with every answer that is kept for a use by this technique (Note::techniques), in the order of their
+  // reservations, if the same budget paid for it in the end as pays for `budget`. kVerificationFailed if one was
+  // altered.
+  [[nodiscard]] Result<void> kept_answers(std::string_view budget, std::string_view technique,
+                                          const std::function<Result<void>(const KeptAnswer&)>& take);
   // Calls `take` with all entries from `first` on, as they are stored. Their chain was checked.
   [[nodiscard]] Result<void> history(std::uint64_t first, const LedgerTransaction::Take& take);
   [[nodiscard]] Result<Witness> witness();

@@ -101,7 +101,7 @@ void RowSketcher::add(const ShortHash& hash) {
 void RowSketcher::add_record(std::string_view record) { add(short_hash(record_key_, record)); }
 
 void RowSketcher::set_columns(std::span<const std::string> names) {
-  NF_CHECK(rows_ == 0 && columns_.empty(), "columns are stated once, before the first row");
+  first_column_ = columns_.size();
   for (const std::string& name : names) {
     columns_.push_back({wide(short_hash(record_key_, "column " + plain_name(name))) | 1});
   }
@@ -109,12 +109,13 @@ void RowSketcher::set_columns(std::span<const std::string> names) {
 
 Result<std::vector<std::size_t>> RowSketcher::places_of(std::span<const std::string> names) const {
   std::vector<std::size_t> places;
-  std::vector<bool> taken(columns_.size());
+  const std::span<const Column> columns = std::span(columns_).subspan(first_column_);
+  std::vector<bool> taken(columns.size());
   for (const std::string& name : names) {
     const Wide hash = wide(short_hash(record_key_, "column " + plain_name(name))) | 1;
     std::size_t place = 0;
-    while (place < columns_.size() && (taken[place] || columns_[place].name != hash)) ++place;
-    if (place == columns_.size() || names.size() != columns_.size()) {
+    while (place < columns.size() && (taken[place] || columns[place].name != hash)) ++place;
+    if (place == columns.size() || names.size() != columns.size()) {
       return input_data_error("a file of the dataset has other columns than the one before it: give all the same");
     }
     taken[place] = true;
@@ -126,10 +127,10 @@ Result<std::vector<std::size_t>> RowSketcher::places_of(std::span<const std::str
 // A row is Σ name · value modulo 2¹²⁸ over the keyed hashes of its cells, and then hashed. Without that last step, rows
 // that exchange their cells of one column would leave the sum of all rows as it was.
 void RowSketcher::add_row(std::span<const std::string_view> cells) {
-  NF_CHECK(cells.size() == columns_.size(), "a row has a cell for each column");
+  NF_CHECK(cells.size() == columns_.size() - first_column_, "a row has a cell for each column");
   Wide row = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    Column& column = columns_[i];
+    Column& column = columns_[first_column_ + i];
     const Wide value = wide(short_hash(cell_key_, cells[i]));
     row += column.name * value;
     column.sum += value;

@@ -70,13 +70,14 @@ class RowSketcher {
 
   // Adds one record as it stands.
   void add_record(std::string_view record);
-  // Names the columns of a table. Only the letters and digits of a name count, and the order of the columns does not.
-  // Call this once, before the first row.
+  // Names the columns of a table, before its first row. Only the letters and digits of a name count, and the order of the
+  // columns does not. A dataset of several tables calls this for each of them: a record does not depend on which table
+  // it is in.
   void set_columns(std::span<const std::string> names);
   // The places of these columns among those that were set, by the letters and digits of their names: another file of
   // the table may have them in another order. kInputData if they are not the same.
   [[nodiscard]] Result<std::vector<std::size_t>> places_of(std::span<const std::string> names) const;
-  // Adds one row of that table. Requires as many cells as columns.
+  // Adds one row of the table that was set last. Requires as many cells as columns.
   void add_row(std::span<const std::string_view> cells);
 
   [[nodiscard]] RowSketch finish() &&;
@@ -104,6 +105,7 @@ class RowSketcher {
   std::uint64_t rows_ = 0;
   Wide sum_ = 0;
   std::vector<Column> columns_;
+  std::size_t first_column_ = 0;  // of the table that was set last
   bool evicted_ = false;
   std::priority_queue<std::uint64_t> highest_;
   std::unordered_map<std::uint64_t, std::uint8_t> counts_;

@@ -1,8 +1,8 @@
 // A query that was understood: what is measured, how far one unit moves it, what noise is owed, and what is computed
 // from the noised numbers afterwards. Everything in a plan follows from the query's text and the public description.
 //
-//   NF_TRY(const Plan plan, plan_query(description, "SELECT dept, count(*) FROM visits GROUP BY dept", {}));  // planner.h
-//   NF_TRY(const Question question, query_question(plan, terms, engine));                                    // noise.h
+//   NF_TRY(const Plan plan, plan_query(policy, "SELECT dept, count(*) FROM visits GROUP BY dept", {}));  // planner.h
+//   NF_TRY(const Question question, query_question(plan, terms, engine));                               // noise.h
 //
 // Guarantee:     adding or removing the rows of one unit moves the vector of a quantity over all groups by at most its
 //                l1 and l2, in steps; equal plans have equal canonical texts, however the query was written.
@@ -90,6 +90,7 @@ struct Plan {
   std::vector<std::pair<engine::Expression, bool>> order = {};  // true: descending
   std::optional<std::uint64_t> limit = {};
   std::uint64_t offset = 0;
+  bool explain = false;            // asked with EXPLAIN (PRIVACY): to be explained, not answered
   std::string canonical;           // one text for all ways to write this query
   std::vector<std::string> notes;  // for people: the path to the unit, where each bound is enforced, what MIN means
 };

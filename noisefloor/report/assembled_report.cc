@@ -32,6 +32,7 @@ Result<AssembledReport> report_on_run(const std::string& path, const Trusted& tr
   add_checks(page, folder.verdict);
   NF_TRY_VOID(internal::add_budget(page, report.verdicts, trusted));
   NF_TRY_VOID(internal::add_signers(page, report.verdicts, trusted));
+  NF_TRY_VOID(internal::add_answer(page, folder.verdict));
   internal::add_privacy(page, certificate.statement, certificate.delta);
   internal::add_quality(page, folder);
   internal::add_unsigned_note(page);

@@ -193,6 +193,27 @@ std::string utility_html(const HtmlReport& report) {
   return html.empty() ? "" : "<div class=\"stack\">" + html + "</div>";
 }
 
+std::string answer_html(const HtmlReport& report) {
+  std::string html;
+  for (const HtmlReport::Bars& one : report.answers) {
+    std::string words = one.chart.title + ":";
+    for (const BarChart::Bar& bar : one.chart.bars) {
+      words += fmt::format(" {} {};", bar.label, bar.value ? shown_near(*bar.value, 5) : std::string("none"));
+    }
+    html +=
+        "<figure class=\"card\">\n<h3>" + escaped(one.chart.title) + "</h3>\n" + paragraph("sub", one.chart.subtitle);
+    for (const ChartSize size : {ChartSize::kWide, ChartSize::kNarrow}) {
+      html += to_inline_svg(one.chart, one.id, size, words);
+    }
+    html += "</figure>\n";
+  }
+  if (!html.empty()) html = "<div class=\"grid-2\">\n" + html + "</div>\n";
+  for (const HtmlReport::Table& table : report.answer_tables) {
+    html += "<div class=\"card\">" + scrolled(table) + "</div>\n";
+  }
+  return html.empty() ? "" : "<div class=\"stack\">" + html + "</div>";
+}
+
 // A part of the page, left out if it has no content.
 struct Part {
   const char* id;
@@ -206,6 +227,8 @@ std::vector<Part> parts_of(const HtmlReport& report) {
                                   ? fmt::format("ε ≤ {}", shown_at_least(report.promise.epsilon_upper, 3))
                                   : std::string("ε = ∞");
   std::vector<Part> parts{
+      {"answer", "Answer", "What was released, with the error of its noise. What bounds left out is not in it.",
+       answer_html(report)},
       {"budget", "Budget", "Every private use of the data is paid for in ε from one budget, which a ledger keeps.",
        budget_html(report)},
       {"privacy", "Privacy", "What the guarantee says at other δ, and to anyone who tests for one record.",

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "noisefloor/report/bar_chart.h"
 #include "noisefloor/report/chart.h"
 
 namespace noisefloor {
@@ -64,6 +65,13 @@ struct HtmlReport {
   std::optional<Budget> budget;
   std::string no_budget;  // why there is no budget
 
+  // The numbers of an answer, in pictures and as tables.
+  struct Bars {
+    std::string id;  // letters, digits and hyphens
+    BarChart chart;  // its title and subtitle stand above it
+  };
+  std::vector<Bars> answers;
+
   struct Figure {
     std::string id;       // letters and hyphens
     Chart chart;          // its title and subtitle stand above it
@@ -86,6 +94,7 @@ struct HtmlReport {
     std::vector<std::string> head;
     std::vector<std::vector<std::string>> rows;
   };
+  std::vector<Table> answer_tables;
   std::vector<Table> results_tables;  // shown with the curves of utility
   std::vector<Table> parameters;      // each has two columns: name and value
   std::vector<std::string> not_covered;

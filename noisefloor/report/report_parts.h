@@ -44,6 +44,12 @@ void add_quality(HtmlReport& page, const RunFolder& folder);
 // Says which of the above is not signed, if anything is not.
 void add_unsigned_note(HtmlReport& page);
 
+// --- answer_part.cc --------------------------------------------------------------------------------------------------
+
+// Adds the tables of an answer, if the verdict is on one. kVerificationFailed if the answer says something other than
+// its certificate.
+[[nodiscard]] Result<void> add_answer(HtmlReport& page, const Verdict& verdict);
+
 // --- sweep_report.cc -------------------------------------------------------------------------------------------------
 
 [[nodiscard]] Result<AssembledReport> report_on_sweep(const std::string& path, const Trusted& trusted);

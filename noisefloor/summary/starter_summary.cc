@@ -22,4 +22,18 @@ Summary summary_of(const StarterFiles& files, const StarterRequest& request) {
   return summary;
 }
 
+Summary summary_of(const TablesStarterFile& file) {
+  Summary summary(fmt::format("Wrote the description {}", shown(file.description)));
+  summary.set("description", file.description);
+  summary.set("tables", file.tables);
+  summary.set("columns", file.columns);
+  summary.line("tables", fmt::format("{}, with {} columns", file.tables, file.columns));
+  summary.line("next", fmt::format("noisefloor check {0}; then noisefloor dataset add {0}", file.description));
+  summary.remark(
+      "Fill in what is marked \"FILL IN\": bounds were not read from the tables, because a description must not be "
+      "made "
+      "from private data.");
+  return summary;
+}
+
 }  // namespace noisefloor

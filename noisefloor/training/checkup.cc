@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "noisefloor/base/text.h"
+#include "noisefloor/dataset/described_tables.h"
 #include "noisefloor/dataset/records.h"
 
 namespace noisefloor {
 namespace {
 
-std::vector<std::string> paths_of(const ExampleFiles& files) {
+std::vector<std::string> paths_of(const DatasetDescription& description) {
+  const ExampleFiles& files = description.files;
+  if (const auto* tables = std::get_if<TablesFormat>(&description.format)) return files_of(*tables);
   if (const auto* idx = std::get_if<IdxFiles>(&files)) return {idx->images, idx->labels};
   return {std::get<TextFile>(files).path};
 }
@@ -37,6 +40,7 @@ Finding finding_of(const Error& error, Place place) {
 }
 
 Result<void> check_header(const DatasetDescription& description, const std::string& folder) {
+  if (const auto* tables = std::get_if<TablesFormat>(&description.format)) return check_catalogue(*tables, folder);
   const auto* table = std::get_if<CsvTable>(&description.format);
   if (table == nullptr) return success();
   return check_csv_header(resolved(folder, std::get<TextFile>(description.files).path), table->schema, table->format);
@@ -60,13 +64,13 @@ Checkup check_up(const std::string& text, const std::string& location, const Mac
   if (!readable || has_errors(made.file.findings)) return made;
   const DatasetDescription description = training != nullptr ? description_of(**training) : **dataset;
   const std::string folder = std::filesystem::path(location).parent_path().string();
-  const std::vector<std::string> paths = paths_of(description.files);
+  const std::vector<std::string> paths = paths_of(description);
   for (const std::string& path : paths) {
     if (std::filesystem::exists(resolved(folder, path))) continue;
     made.not_looked_at = fmt::format("the data {} are not here", shown(resolved(folder, path)));
     return made;
   }
-  const Place place = place_of(text, paths.front());
+  const Place place = place_of(text, paths.empty() ? description.name : paths.front());
   if (const Result<void> header = check_header(description, folder); !header.has_value()) {
     made.file.findings.push_back(finding_of(header.error(), place));
     return made;

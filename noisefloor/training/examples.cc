@@ -21,6 +21,12 @@ Result<Dataset> read_sequences(const std::string& path, const TextFormat& format
   return as_dataset(sequences);
 }
 
+Result<Dataset> no_examples_in_tables() {
+  return invalid_argument(
+      "a training learns from one file of examples, and these data are tables; describe the file with format = "
+      "\"csv\"");
+}
+
 Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files, const OddRecords& odd) {
   const auto single = [&] { return file.resolve(std::get<TextFile>(files).path); };
   return std::visit(
@@ -31,7 +37,8 @@ Result<Dataset> read_file_of(const TrainingFile& file, const ExampleFiles& files
           },
           [&](const CsvTable& table) -> Result<Dataset> { return read_csv(single(), table.schema, table.format, odd); },
           [&](const LibsvmOptions& options) -> Result<Dataset> { return read_libsvm(single(), options, odd); },
-          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format, odd); }},
+          [&](const TextFormat& format) -> Result<Dataset> { return read_sequences(single(), format, odd); },
+          [&](const TablesFormat&) { return no_examples_in_tables(); }},
       file.training.data.format);
 }
 
@@ -157,7 +164,8 @@ Result<Dataset> read_inputs(const Training& training, const std::string& path, s
                               return read_csv(path, schema, table.format, odd);
                             },
                             [&](const LibsvmOptions& options) { return read_libsvm(path, options, odd); },
-                            [&](const TextFormat& format) { return read_sequences(path, format, odd); }},
+                            [&](const TextFormat& format) { return read_sequences(path, format, odd); },
+                            [&](const TablesFormat&) { return no_examples_in_tables(); }},
                  training.data.format),
       threads);
 }

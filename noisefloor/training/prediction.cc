@@ -31,7 +31,8 @@ std::vector<std::string> class_names(const TrainingData& data, std::int32_t clas
                               return label != nullptr ? label->classes : std::vector<std::string>{};
                             },
                             [](const LibsvmOptions& options) { return options.classes; },
-                            [](const TextFormat&) { return std::vector<std::string>{}; }},
+                            [](const TextFormat&) { return std::vector<std::string>{}; },
+                            [](const TablesFormat&) { return std::vector<std::string>{}; }},
                  data.format);
   for (std::int32_t i = static_cast<std::int32_t>(names.size()); i < classes; ++i) names.push_back(std::to_string(i));
   return names;

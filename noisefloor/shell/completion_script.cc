@@ -1,18 +1,9 @@
-#include "noisefloor/cli/completion.h"
+#include "noisefloor/shell/completion_script.h"
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <vector>
-
-namespace noisefloor::cli {
+namespace noisefloor {
 namespace {
-
-struct Place {
-  std::string path;                // "mechanism laplace"; empty at the top
-  std::vector<std::string> words;  // what may follow
-  std::vector<std::string> help;   // one for each word
-};
 
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -21,31 +12,16 @@ std::string one_line(std::string text) {
   return text;
 }
 
-void collect(const CLI::App& app, const std::string& path, std::vector<Place>& places) {
-  Place place{path, {}, {}};
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    place.words.push_back(sub->get_name());
-    place.help.push_back(one_line(sub->get_description()));
-    collect(*sub, path.empty() ? sub->get_name() : path + " " + sub->get_name(), places);
-  }
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      place.words.push_back("--" + name);
-      place.help.push_back(one_line(option->get_description()));
-    }
-  }
-  places.push_back(std::move(place));
-}
-
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
   return text;
 }
 
-std::string bash_script(const std::vector<Place>& places) {
+std::string bash_script(const std::vector<CompletionPlace>& places) {
   std::string cases;
-  for (const Place& place : places) cases += fmt::format("    '{}') words='{}' ;;\n", place.path, joined(place.words));
+  for (const CompletionPlace& place : places)
+    cases += fmt::format("    '{}') words='{}' ;;\n", place.path, joined(place.words));
   return fmt::format(R"(# bash completion for noisefloor: source <(noisefloor completion bash)
 _noisefloor() {{
   local path='' word words=''
@@ -65,15 +41,15 @@ complete -F _noisefloor noisefloor
                      cases);
 }
 
-std::string zsh_script(const std::vector<Place>& places) {
+std::string zsh_script(const std::vector<CompletionPlace>& places) {
   return "#compdef noisefloor\n# zsh completion for noisefloor: source <(noisefloor completion zsh)\n"
          "autoload -U +X bashcompinit && bashcompinit\n" +
          bash_script(places);
 }
 
-std::string fish_script(const std::vector<Place>& places) {
+std::string fish_script(const std::vector<CompletionPlace>& places) {
   std::string script = "# fish completion for noisefloor: noisefloor completion fish | source\n";
-  for (const Place& place : places) {
+  for (const CompletionPlace& place : places) {
     std::string condition =
         "test (string join ' ' (commandline -opc)[2..-1] | string replace -r ' ?-.*' '') = '" + place.path + "'";
     for (std::size_t i = 0; i < place.words.size(); ++i) {
@@ -88,13 +64,14 @@ std::string fish_script(const std::vector<Place>& places) {
 
 }  // namespace
 
-Result<std::string> completion_script(const CLI::App& app, std::string_view shell) {
-  std::vector<Place> places;
-  collect(app, "", places);
+Result<std::string> completion_script(std::vector<CompletionPlace> places, std::string_view shell) {
+  for (CompletionPlace& place : places) {
+    for (std::string& help : place.help) help = one_line(std::move(help));
+  }
   if (shell == "bash") return bash_script(places);
   if (shell == "zsh") return zsh_script(places);
   if (shell == "fish") return fish_script(places);
   return invalid_argument(fmt::format("completion is for bash, zsh or fish; got '{:.40}'", shell));
 }
 
-}  // namespace noisefloor::cli
+}  // namespace noisefloor
