@@ -100,6 +100,8 @@ Result<Bound> Folds::add(Binder& binder, const Term& term) {
   NF_TRY_VOID(check_not_unit({argument}));
   argument.expression = filtered(argument.type() == Type::kInteger ? guarded(argument) : argument.expression);
   argument.nullable = argument.nullable || filter.has_value();
+  // A condition may hold in some rows of a unit alone: then what it lets through differs between the unit's groups.
+  argument.per_unit = argument.per_unit && (!filter.has_value() || filter->per_unit);
   if (term.distinct) {
     if (term.name != "count") return invalid_argument("DISTINCT is understood within count alone");
     if (argument.type() == Type::kNumber)
