@@ -191,7 +191,7 @@ TEST(TablesFile, EveryStatementIsInTheDigest) {
            {"max_length = 200", "max_length = 201"},
            {"unique = [\"vid\"]\n", "unique = [\"vid\", \"code\"]\n"},
            {"unit = \"visit\"", "unit = \"iid\""},
-           {"public = true\n", ""},
+           {"public = true\n", "unit = \"class\"\n"},
            {"name = \"class\"\ntype = \"text\"", "name = \"class\"\ntype = \"integer\""}}) {
     const DatasetText read = read_dataset(with(kHospital, line, other));
     ASSERT_TRUE(read.description.has_value()) << line << all_messages(read.findings);

@@ -14,7 +14,7 @@
 #include "noisefloor/base/check.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
-#include "noisefloor/ledger/batch.h"
+#include "noisefloor/ledger/ledger_batch.h"
 #include "noisefloor/ledger/guards.h"
 #include "noisefloor/ledger/open_store.h"
 #include "noisefloor/ledger/reserving.h"

@@ -7,7 +7,7 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/crypto/aead.h"
 #include "noisefloor/crypto/hkdf.h"
-#include "noisefloor/ledger/batch.h"
+#include "noisefloor/ledger/ledger_batch.h"
 
 namespace noisefloor {
 namespace {

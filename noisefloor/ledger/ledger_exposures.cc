@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "noisefloor/ledger/batch.h"
+#include "noisefloor/ledger/ledger_batch.h"
 
 namespace noisefloor {
 

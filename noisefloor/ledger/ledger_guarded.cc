@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "noisefloor/base/text.h"
-#include "noisefloor/ledger/batch.h"
 #include "noisefloor/ledger/guards.h"
 #include "noisefloor/ledger/ledger.h"
+#include "noisefloor/ledger/ledger_batch.h"
 
 namespace noisefloor {
 

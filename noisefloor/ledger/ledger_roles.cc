@@ -6,9 +6,9 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/event/json.h"
-#include "noisefloor/ledger/batch.h"
 #include "noisefloor/ledger/charge_check.h"
 #include "noisefloor/ledger/guards.h"
+#include "noisefloor/ledger/ledger_batch.h"
 
 namespace noisefloor {
 namespace {

@@ -72,7 +72,8 @@ std::optional<Error> unknown_option(const CLI::App& app, int argc, char** argv) 
     const std::string_view nearest = nearest_name(given, {names.begin(), names.end()});
     return invalid_argument(fmt::format(
         "there is no option {}; {}", shown(fmt::format("--{}", given)),
-        nearest.empty() ? std::string("--help shows what is possible") : fmt::format("did you mean '--{}'?", nearest)));
+        nearest.empty() ? fmt::format("--{} shows what is possible", app.get_help_ptr()->get_lnames().front())
+                        : fmt::format("did you mean '--{}'?", nearest)));
   }
   return std::nullopt;
 }

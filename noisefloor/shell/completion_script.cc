@@ -32,7 +32,7 @@ _noisefloor() {{
   case $path in
 {}  esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "${{COMP_WORDS[COMP_CWORD]}}")
-  # Files where no word fits, as after --input.
+  # Files where no word fits, as after an option that takes one.
   [[ ${{#COMPREPLY[@]}} -eq 0 ]] && compopt -o default
   return 0
 }}

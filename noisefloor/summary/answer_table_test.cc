@@ -16,7 +16,7 @@ AnswerTable a_table() {
 TEST(AnswerTableText, AlignsColumnsWithTheirIntervals) {
   EXPECT_EQ(table_text(a_table()),
             "  dept           count  95 % interval\n"
-            "  -------------  -----  ------------------\n"
+            "  -------------  -----  ----------------\n"
             "  ICU             1203  1190.1 to 1215.9\n"
             "  Oncology, \"B\"     -4  -16.5 to 8.5\n"
             "                   7.5\n");

@@ -18,6 +18,7 @@ const std::map<std::string, std::string>& registry() {
       {"above_threshold.h", "OfThresholds"},
       {"answer_grid.h", "no mechanism: the grid that answers are rounded to"},
       {"bounded_sum.h", "OfSums"},
+      {"counted_quantile.h", "OfCountedQuantiles"},
       {"dimension.h", "no mechanism: checks a number"},
       {"gaussian.h", "OfNumbersWithAStatedSensitivity"},
       {"geometric.h", "OfNumbersWithAStatedSensitivity"},

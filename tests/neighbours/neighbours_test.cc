@@ -21,6 +21,7 @@
 #include "noisefloor/event/dp_event.h"
 #include "noisefloor/event/tree_nodes.h"
 #include "noisefloor/mechanisms/bounded_sum.h"
+#include "noisefloor/mechanisms/counted_quantile.h"
 #include "noisefloor/mechanisms/histogram.h"
 #include "noisefloor/mechanisms/laplace.h"
 #include "noisefloor/mechanisms/partition_selection.h"
@@ -541,6 +542,41 @@ TEST(Neighbours, OfQuantiles) {
       const double stated = pld_epsilon(quantile.statement().event, neighbours.adjacency, Delta::of(0)).value().upper;
       EXPECT_LE(largest_delta(pairs, law_with(1), kEpsilon), kRounding);
       EXPECT_LE(largest_delta(pairs, law_with(1), stated), kRounding);
+      EXPECT_GT(largest_delta(pairs, law_with(0.25), kEpsilon), 1e-6);
+    }
+  }
+}
+
+// The law is that of the header: a candidate's weight falls with the distance of the wanted rank from its own ranks. That
+// choices have this law is CountedQuantile.EveryCandidateHasItsExactProbability.
+TEST(Neighbours, OfCountedQuantiles) {
+  constexpr int codes = 4;
+  for (const Neighbours& neighbours : all_neighbours()) {
+    const std::vector<Pair> pairs = all_pairs(neighbours, codes, 1);
+    for (const double level : {0.0, 0.25, 0.5, 1.0}) {
+      SCOPED_TRACE(text_of(neighbours) + ", level " + std::to_string(level));
+      const QuantileTerms terms{level, 0, codes - 1, neighbours.rows_per_unit, neighbours.adjacency};
+      const CountedQuantile quantile = CountedQuantile::create(terms, some_epsilon()).value();
+      const bool one_sided = neighbours.adjacency == kAddRemove && (level == 0 || level == 1);
+      const double scale = (one_sided ? 1 : 2) * quantile.sensitivity() / kEpsilon;
+      const auto law_with = [&](double share) {
+        return [=](const Data& data) {
+          const std::vector<int> rows = rows_of(data);
+          const double wanted = level * static_cast<double>(rows.size());
+          Law law;
+          for (int k = 0; k < codes; ++k) {
+            const auto below = std::count_if(rows.begin(), rows.end(), [&](int row) { return row < k; });
+            const auto at_most = std::count_if(rows.begin(), rows.end(), [&](int row) { return row <= k; });
+            const double distance =
+                std::max({0.0, static_cast<double>(below) - wanted, wanted - static_cast<double>(at_most)});
+            law.push_back(std::exp(-distance / (scale * share)));
+          }
+          const double sum = std::accumulate(law.begin(), law.end(), 0.0);
+          for (double& p : law) p /= sum;
+          return law;
+        };
+      };
+      EXPECT_LE(largest_delta(pairs, law_with(1), kEpsilon), kRounding);
       EXPECT_GT(largest_delta(pairs, law_with(0.25), kEpsilon), 1e-6);
     }
   }
