@@ -23,6 +23,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor calibrate dpsgd --sample-rate 0.01 --steps 10000 --epsilon 8 --delta 1e-5
   noisefloor mechanism laplace --value 342 --sensitivity 1 --epsilon 0.5
   noisefloor mechanism mean --input ages.txt --lower 0 --upper 100 --epsilon 1 --json
+  noisefloor query visits.toml "SELECT dept, count(*) FROM visits GROUP BY dept" --epsilon 0.5
   noisefloor check pipeline.toml
   noisefloor plan --rows 60000 --epochs 6 --epsilon 0.15
   noisefloor train examples/training/fashion.toml --create
@@ -64,6 +65,8 @@ int run_checked(int argc, char** argv) {
   add_dataset_command(app, action);
   add_check_command(app, action);
   add_plan_command(app, action);
+  add_query_command(app, action);
+  add_sql_command(app, action);
   add_train_command(app, action);
   add_evaluate_command(app, action);
   add_predict_command(app, action);

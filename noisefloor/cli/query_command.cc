@@ -16,9 +16,10 @@ void QueryOptions::add_terms_to(CLI::App& command) {
   privacy.optional("--weights", text.weights, "How much each number's error counts: 1,5", "LIST");
   privacy.optional("--key-share", text.key_share, "Share of epsilon for choosing which private names to show", "SHARE");
   privacy.optional("--max-groups", text.max_groups, "Groups that one person counts in: less than described", "N");
-  privacy.optional("--max-rows-per-group", text.max_rows_per_group, "Rows of one person in a group: less than described",
+  privacy.optional("--max-rows-per-group", text.max_rows_per_group,
+                   "Rows of one person in a group: less than described", "N");
+  privacy.optional("--max-rows-per-unit", text.max_rows_per_unit, "Rows of one person in all: less than described",
                    "N");
-  privacy.optional("--max-rows-per-unit", text.max_rows_per_unit, "Rows of one person in all: less than described", "N");
   privacy.repeatable("--bound", text.bounds, "Narrower bounds of a column: cost=0..500; may be repeated", "BOUND");
   OptionGroup(command, "Output").with_default("--confidence", text.confidence, "Of the intervals", "P");
   OptionGroup(command, "Dataset").flag("--create", create, "Add the dataset, its budget and the ledger where missing");
@@ -89,9 +90,12 @@ void add_query_command(CLI::App& app, Action& action) {
     options.required("DATASET", o.dataset, "Description of the dataset, whose budget pays (docs/formats/dataset.md)",
                      "FILE");
     options.optional("STATEMENT", o.statement, "A query, in quotes", "SQL");
-    options.optional("--file", o.file, "Queries that end with semicolons: one answer, cheaper than one by one; - is "
-                     "standard input", "FILE");
-    options.flag("--explain", o.explain, "Say what it would do, cost and how exact it would be; read and spend nothing");
+    options.optional("--file", o.file,
+                     "Queries that end with semicolons: one answer, cheaper than one by one; - is "
+                     "standard input",
+                     "FILE");
+    options.flag("--explain", o.explain,
+                 "Say what it would do, cost and how exact it would be; read and spend nothing");
     options.flag("--dry-run", o.dry_run, "Say what it would cost and whether it fits; read and spend nothing");
     o.add_terms_to(command);
     const OptionGroup output(command, "Output");

@@ -83,23 +83,24 @@ Result<Summary> run_sql(const QueryOptions& o) {
     one.explain = explain;
     return text_of(run_statements(one, rows, {statement}));
   };
-  const SqlSessionActs acts{
-      [&](const std::string& statement) { return run(statement, false); },
-      [&](const std::string& statement) { return run(statement, true); },
-      [&]() -> Result<std::string> {
-        NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
-        return text_of(summary_of_dataset(*ledger, rows.description.name));
-      },
-      [&]() -> Result<std::string> { return tables_in_words(tables); }};
+  const SqlSessionActs acts{[&](const std::string& statement) { return run(statement, false); },
+                            [&](const std::string& statement) { return run(statement, true); },
+                            [&]() -> Result<std::string> {
+                              NF_TRY(const std::unique_ptr<Ledger> ledger, open_to_read(o));
+                              return text_of(summary_of_dataset(*ledger, rows.description.name));
+                            },
+                            [&]() -> Result<std::string> { return tables_in_words(tables); }};
   SqlSession session(rows.description.name, acts, names_in(tables));
   const bool terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
   HistoryFile history = HistoryFile::usual();
-  LineEditor editor(width_of_terminal(), [&](std::string_view text) { return session.complete(text); },
-                    terminal ? history.read() : std::vector<std::string>{});
+  LineEditor editor(
+      width_of_terminal(), [&](std::string_view text) { return session.complete(text); },
+      terminal ? history.read() : std::vector<std::string>{});
   ErrorCode worst = ErrorCode::kInternal;
   bool failed = false;
-  if (terminal) show(fmt::format("Each query may cost epsilon {} of {}. \\help shows what is possible.\n", o.text.epsilon,
-                                 printable(rows.description.name)));
+  if (terminal)
+    show(fmt::format("Each query may cost epsilon {} of {}. \\help shows what is possible.\n", o.text.epsilon,
+                     printable(rows.description.name)));
   while (true) {
     std::optional<std::string> line;
     if (terminal) {

@@ -258,10 +258,11 @@ class DuckdbEngine final : public SqlEngine {
   bool files_;
 };
 
-Result<void> load(DuckdbConnection& connection, const std::string& path, const SourceTable& table) {
+Result<void> load(DuckdbConnection& connection, const std::string& path, const SourceTable& table, bool without_rows) {
   std::vector<NamedColumn> columns;
   for (const SourceColumn& column : table.columns) columns.push_back({column.name, column.type});
   NF_TRY(const std::unique_ptr<TableWriter> writer, connection.write_table(table.name, columns));
+  if (without_rows) return writer->finish();
   NF_TRY_VOID(for_each_csv_row(path, table.columns, [&](std::span<const Value> row) { return writer->add(row); }));
   return writer->finish();
 }
@@ -327,7 +328,7 @@ Result<std::unique_ptr<Engine>> open_duckdb(const Source& source) {
       } else {
         placed.from = quoted_name(table.name);
         placed.is_fitted = true;
-        NF_TRY_VOID(load(*connection, file, table));
+        NF_TRY_VOID(load(*connection, file, table, source.without_rows));
       }
     }
     if (!placed.is_fitted) NF_TRY_VOID(find_held_types(*connection, placed));

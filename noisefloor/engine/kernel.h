@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/engine/batch.h"
+#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/measurement.h"
 
 namespace noisefloor::engine {

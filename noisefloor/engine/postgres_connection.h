@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/engine/batch.h"
+#include "noisefloor/engine/row_batch.h"
 
 namespace noisefloor::engine {
 

@@ -38,6 +38,7 @@ struct Source {
   std::vector<SourceTable> tables;
   std::string folder = {};                  // that paths start from
   std::chrono::milliseconds time_limit{0};  // of one statement; 0: none
+  bool without_rows = false;                // CSV files are not read, and their tables are empty: for explain()
 };
 
 // kInvalidArgument if the engine is not installed, with the command that installs it; kIo if it cannot be reached.

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "noisefloor/engine/batch.h"
+#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/engine.h"
 #include "noisefloor/engine/sql_dialect.h"
 

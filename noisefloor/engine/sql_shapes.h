@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "noisefloor/engine/batch.h"
+#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/measurement.h"
 #include "noisefloor/engine/sql_dialect.h"
 

@@ -220,6 +220,7 @@ Result<void> load(sqlite3* database, const Source& source, const SourceTable& ta
   std::vector<NamedColumn> columns;
   for (const SourceColumn& column : table.columns) columns.push_back({column.name, column.type});
   NF_TRY(const std::unique_ptr<TableWriter> writer, write_sqlite_table(database, table.name, columns));
+  if (source.without_rows) return writer->finish();
   NF_TRY_VOID(for_each_csv_row(path, table.columns, [&](std::span<const Value> row) { return writer->add(row); }));
   return writer->finish();
 }

@@ -7,22 +7,20 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/dataset/described_tables.h"
+#include "noisefloor/query/explanation.h"
 #include "noisefloor/query/lazy_engine.h"
 #include "noisefloor/query/noise.h"
 #include "noisefloor/query/parse.h"
-#include "noisefloor/query/reuse.h"
 #include "noisefloor/statistics/column_questions.h"
 
 namespace noisefloor::query {
 namespace {
 
-constexpr const char* kMechanism = "query";
-
 // A question that is ready, and what it is known by.
 struct Prepared {
-  std::vector<Plan> plans;
-  Question question;
+  Plans plans;
   std::shared_ptr<LazyEngine> engine;
+  Question question;
   DatasetAsker asker;
 };
 
@@ -35,17 +33,15 @@ Error needs_no_noise(const DatasetDescription& description) {
 Result<Prepared> prepare(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms) {
   if (rows.description.is_public()) return needs_no_noise(rows.description);
   NF_TRY(const TablesFormat tables, tables_of(rows.description));
-  Prepared made;
-  NF_TRY(made.plans, plans_of(rows.description, statements, terms.limits));
-  made.engine = std::make_shared<LazyEngine>(source_of(tables, rows.folder));
-  NF_TRY(made.question, queries_question(made.plans, terms.noise, made.engine));
-  made.question.data =
+  NF_TRY(std::vector<Plan> made, plans_of(rows.description, statements, terms.limits));
+  const auto plans = std::make_shared<const std::vector<Plan>>(std::move(made));
+  auto engine = std::make_shared<LazyEngine>(source_of(tables, rows.folder));
+  NF_TRY(Question question, queries_question(plans, terms.noise, engine));
+  question.data =
       "tables, bounds, units and public names of groups are those of the dataset's description, stated without looking "
       "at the data";
-  std::vector<const Plan*> plans;
-  for (const Plan& plan : made.plans) plans.push_back(&plan);
-  made.asker = {terms.key.empty() ? key_of(plans, terms.noise) : terms.key, terms.program_version, terms.unknown};
-  return made;
+  DatasetAsker asker{terms.key.empty() ? key_of(question) : terms.key, terms.program_version, terms.unknown};
+  return Prepared{plans, std::move(engine), std::move(question), std::move(asker)};
 }
 
 // The budget that the ledger has for the dataset, or else the described one.
@@ -141,19 +137,38 @@ Result<Asked> ask(const DescribedRows& rows, std::span<const std::string> statem
     NF_TRY(const bool answered, is_answered(ledger, budget, made.asker.key));
     if (answered) {
       NF_TRY(ReleasedAnswer released, release_answer(request, made.question, ledger, outlet));
-      return asked_of(std::move(released), made.plans.size());
+      return asked_of(std::move(released), made.plans->size());
     }
   }
   NF_TRY_VOID(made.engine->open());
   NF_TRY(ReleasedAnswer released, ask_dataset(rows, made.question, made.asker, ledger, outlet, conflict));
-  return asked_of(std::move(released), made.plans.size());
+  return asked_of(std::move(released), made.plans->size());
 }
 
 Result<Forecast> forecast(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms,
                           Ledger* ledger) {
   NF_TRY(Prepared made, prepare(rows, statements, terms));
   NF_TRY(Outlook outlook, outlook_about(rows.description, made.question, made.asker, ledger));
-  return Forecast{std::move(made.question), request_about(rows.description, made.asker), std::move(outlook)};
+  AnswerRequest request = request_about(rows.description, made.asker);
+  return Forecast{std::move(made.question), std::move(request), std::move(outlook)};
+}
+
+Result<std::string> explanation(const DescribedRows& rows, std::span<const std::string> statements,
+                                const AskTerms& terms, Ledger* ledger) {
+  NF_TRY(Prepared made, prepare(rows, statements, terms));
+  NF_TRY(const NoiseSplit split, split_budget(*made.plans, terms.noise));
+  NF_TRY(const TablesFormat tables, tables_of(rows.description));
+  engine::Source source = source_of(tables, rows.folder);
+  source.without_rows = true;
+  const Result<std::unique_ptr<engine::Engine>> engine = engine::open_engine(source);
+  std::string text =
+      explained(rows.description, *made.plans, split, terms.noise, engine.has_value() ? engine.value().get() : nullptr,
+                engine.has_value() ? std::string() : engine.error().message);
+  NF_TRY(const Outlook outlook, outlook_about(rows.description, made.question, made.asker, ledger));
+  if (outlook.asked_before) return text + "  bought          before: asking costs nothing\n";
+  if (!outlook.left.empty()) text += fmt::format("  left            {}\n", outlook.left);
+  text += outlook.fits ? "  fits            yes\n" : fmt::format("  fits            no: {}\n", outlook.refusal);
+  return text;
 }
 
 Result<std::vector<std::string>> statements_in(std::string_view text) {

@@ -3,7 +3,7 @@
 //   NF_TRY(const DescribedRows rows, described_rows("visits.toml"));                        // config/any_file.h
 //   NF_TRY(const OpenedLedger opened, open_or_create({"noisefloor.ledger", "noisefloor.ledger.key"}));
 //   LedgerOutlet outlet;
-//   NF_TRY(const Asked asked, ask(rows, "SELECT dept, count(*) FROM visits GROUP BY dept", terms, *opened.ledger, outlet));
+//   NF_TRY(const Asked asked, ask(rows, "SELECT count(*) FROM visits", terms, *opened.ledger, outlet));
 //   for (const AnswerTable& table : asked.tables) …
 //
 // Guarantee:     (1) A query is understood by the dataset's description and its own text alone (planner.h); what is not
@@ -44,9 +44,9 @@ struct Asked {
   std::vector<AnswerTable> tables;  // one for each statement
   // The release that holds them; nothing where they were computed from earlier releases.
   std::optional<ReleasedAnswer> released = {};
-  bool is_free = false;                      // bought before: nothing was spent
-  std::vector<std::uint64_t> paid_by = {};   // the reservations that paid
-  std::vector<std::string> notes = {};       // for people: where it comes from
+  bool is_free = false;                     // bought before: nothing was spent
+  std::vector<std::uint64_t> paid_by = {};  // the reservations that paid
+  std::vector<std::string> notes = {};      // for people: where it comes from
 };
 
 // What the planner knows of a dataset. kInvalidArgument if it holds no tables (dataset/described_tables.h).

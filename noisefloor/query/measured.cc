@@ -37,10 +37,15 @@ Bound answer_column(const std::string& name) {
   return {.expression = engine::column(name, Type::kNumber), .per_unit = false};
 }
 
-std::size_t Measured::measure(Measure measure, bool hidden) {
+std::string text_of(const Measure& measure) {
   std::string text = fmt::format("{} {}", static_cast<int>(measure.kind), measure.one_value);
   if (measure.argument.has_value()) text += canonical_text(*measure.argument);
   if (measure.kind == Quantity::Kind::kQuantile) text += fmt::format(" {:.17g}", measure.level);
+  return text;
+}
+
+std::size_t Measured::measure(Measure measure, bool hidden) {
+  std::string text = text_of(measure);
   const auto [at, fresh] = known_.emplace(std::move(text), measures_.size());
   if (fresh) measures_.push_back(std::move(measure));
   if (!hidden) measures_[at->second].hidden = false;
@@ -140,6 +145,9 @@ Result<Bound> Measured::add_moments(const Term& term, Bound argument, const Grid
       .kind = Quantity::Kind::kSum, .label = fmt::format("sum({} - {:g})", inner, derived.centre), .grid = about};
   sum.argument = filtered(steps_of(off, about), filter);
   derived.sum = measure(std::move(sum), hidden);
+  Measure plain{.kind = Quantity::Kind::kSum, .label = {}};
+  plain.argument = filtered(steps_of(argument, grid), filter);
+  derived.plain_sum = text_of(plain);
   if (derived.kind != Derived::Kind::kMean) {
     NF_TRY(const Grid square, squared(about, label, rows_.max_rows));
     Bound product{.expression = normal_call(Function::kMultiply, Type::kNumber, {off.expression, off.expression})};

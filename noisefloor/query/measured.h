@@ -28,6 +28,9 @@ struct Measure {
   bool hidden = true;
 };
 
+// One text for equal measures.
+[[nodiscard]] std::string text_of(const Measure& measure);
+
 class Measured {
  public:
   Measured(Binder& binder, const Rows& rows) : binder_(binder), rows_(rows) {}

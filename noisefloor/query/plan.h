@@ -2,7 +2,7 @@
 // from the noised numbers afterwards. Everything in a plan follows from the query's text and the public description.
 //
 //   NF_TRY(const Plan plan, plan_query(policy, "SELECT dept, count(*) FROM visits GROUP BY dept", {}));  // planner.h
-//   NF_TRY(const Question question, query_question(plan, terms, engine));                               // noise.h
+//   NF_TRY(const Question question, queries_question(plans, terms, engine));                            // noise.h
 //
 // Guarantee:     adding or removing the rows of one unit moves the vector of a quantity over all groups by at most its
 //                l1 and l2, in steps; equal plans have equal canonical texts, however the query was written.
@@ -57,6 +57,8 @@ struct Derived {
   std::size_t sum = 0;      // quantity: sum of (x - centre)
   std::size_t squares = 0;  // quantity: sum of (x - centre)^2; not for a mean
   std::size_t count = 0;    // quantity
+  // The canonical text of the quantity sum(x), and what it is counted in: if it was bought, a mean follows from it.
+  std::string plain_sum = {};
   double centre = 0;
   double lower = 0;  // public bounds of x: the answer is clamped to what they allow
   double upper = 0;
@@ -71,6 +73,14 @@ struct KeyColumn {
 struct OutputColumn {
   std::string name;
   engine::Expression value;  // over keys k0, k1, …, quantities q0, q1, … and derived numbers d0, d1, …
+};
+
+// What a plan is made of, piece by piece, so that one can be seen to follow from another (reuse.h).
+struct Origin {
+  std::string rows;  // canonical text of what is read, without conditions, and of the bounds that a unit is held to
+  std::vector<engine::Expression> conditions = {};  // over the columns of those rows; all must hold
+  std::vector<engine::Expression> keys = {};        // likewise; in the order of Plan::keys
+  std::vector<std::string> quantities = {};         // canonical texts, in the order of Plan::quantities
 };
 
 struct Plan {
@@ -90,8 +100,9 @@ struct Plan {
   std::vector<std::pair<engine::Expression, bool>> order = {};  // true: descending
   std::optional<std::uint64_t> limit = {};
   std::uint64_t offset = 0;
-  bool explain = false;            // asked with EXPLAIN (PRIVACY): to be explained, not answered
-  std::string canonical;           // one text for all ways to write this query
+  bool explain = false;   // asked with EXPLAIN (PRIVACY): to be explained, not answered
+  std::string canonical;  // one text for all ways to write this query
+  Origin origin = {};
   std::vector<std::string> notes;  // for people: the path to the unit, where each bound is enforced, what MIN means
 };
 

@@ -10,10 +10,10 @@
 #include "noisefloor/base/text.h"
 #include "noisefloor/query/bound_parts.h"
 #include "noisefloor/query/canonical.h"
+#include "noisefloor/query/contribution.h"
 #include "noisefloor/query/grouping.h"
 #include "noisefloor/query/measured.h"
 #include "noisefloor/query/parse.h"
-#include "noisefloor/query/contribution.h"
 
 namespace noisefloor::query {
 
@@ -46,6 +46,7 @@ class Planner {
                                   std::string_view what) const;
   Result<void> add_quantities(Answered& answered);
   Result<void> add_rows();
+  void add_origin();
   void add_notes();
   [[nodiscard]] std::string canonical() const;
 
@@ -61,6 +62,7 @@ class Planner {
   std::uint64_t rows_per_group_ = 1;
   std::optional<std::uint64_t> rows_per_unit_;
   bool samples_ = false;  // rows are chosen, and not only clamped
+  std::string limits_;    // what a unit is held to, before the query's own groups and rows say less
 };
 
 Result<void> Planner::check_select(const Select& select) const {
@@ -183,6 +185,7 @@ Result<void> Planner::bound_contributions() {
   } else if (options_.max_rows_per_unit.has_value()) {
     NF_TRY(rows_per_unit_, tightened(options_.max_rows_per_unit, kMostRows, "the number of rows of a unit"));
   }
+  limits_ = fmt::format("{} {} {}", groups_, rows_per_group_, rows_per_unit_.value_or(0));
   if (rows_.row_unit) {
     groups_ = rows_per_group_ = 1;
     rows_per_unit_.reset();
@@ -307,6 +310,7 @@ Result<void> Planner::add_quantities(Answered& answered) {
       quantity.scale = std::max({std::abs(from.grid.from), std::abs(from.grid.to), from.grid.step});
     }
     places[at] = plan_.quantities.size();
+    plan_.origin.quantities.push_back(text_of(from));
     quantity.aggregate = plan_.quantities.size();
     renamed.emplace(fmt::format("q{}", at), engine::column(fmt::format("q{}", places[at]), Type::kNumber));
     plan_.quantities.push_back(std::move(quantity));
@@ -381,6 +385,17 @@ Result<void> Planner::add_rows() {
   if (samples_) bounding.max_rows_per_group = rows_per_group_;
   bounding.max_rows = rows_per_unit_;
   return success();
+}
+
+void Planner::add_origin() {
+  Rows all = rows_;
+  all.conditions.clear();
+  collapse(all);
+  plan_.origin.rows = fmt::format("{} of {} by {} {} {}", canonical_text(*all.leaves[0]),
+                                  rows_.unit.has_value() ? canonical_text(*rows_.unit) : "rows", limits_,
+                                  name_of(plan_.unit), name_of(plan_.adjacency));
+  plan_.origin.conditions = rows_.conditions;
+  for (const Key& key : grouping_.keys) plan_.origin.keys.push_back(key.cell);
 }
 
 void Planner::add_notes() {
@@ -476,6 +491,7 @@ Result<Plan> Planner::plan(const Statement& statement) {
     if (quantity.hidden)
       binder_.add_note(
           fmt::format("{} is not in the list, but is bought for HAVING, ORDER BY or another number", quantity.label));
+  add_origin();
   add_notes();
   plan_.canonical = canonical();
   return std::move(plan_);

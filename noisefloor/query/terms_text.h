@@ -17,7 +17,7 @@ struct TermsText {
   std::string delta = "0";
   std::string noise = "auto";
   std::string confidence = "0.95";
-  std::string weights = {};    // "1,5"
+  std::string weights = {};  // "1,5"
   std::string key_share = {};
   std::string max_groups = {};
   std::string max_rows_per_group = {};
