@@ -88,7 +88,7 @@ Result<Grid> squared(const Grid& centred, const std::string& name, std::uint64_t
   Grid result;
   result.from = 0;
   result.to = centred.to * centred.to;
-  result.step = result.to > 0 ? std::max(centred.step * centred.step, result.to * 0x1p-30) : 1;
+  result.step = result.to > 0 ? std::max(centred.step * centred.step, result.to * 0x1p-28) : 1;
   return checked(result, name, max_rows);
 }
 
