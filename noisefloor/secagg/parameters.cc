@@ -213,6 +213,20 @@ std::uint32_t corrupt_clients(double share, std::uint32_t clients) {
   return static_cast<std::uint32_t>(count_of(share, static_cast<Real>(clients)));
 }
 
+Result<std::uint32_t> most_corrupt_in(const Assumptions& a, std::uint32_t size, std::uint32_t groups) {
+  NF_TRY_VOID(check(a));
+  if (size < 1 || groups < 1 || std::max(size, groups) > a.clients) {
+    return invalid_argument(
+        fmt::format("{} groups of {} clients cannot be drawn from a registry of {}", groups, size, a.clients));
+  }
+  const Counts n = counts_of(a);
+  const Hypergeometric corrupt{n.registry, n.corrupt, static_cast<Real>(size)};
+  const Real insecure = std::exp2(-Real{a.security_bits} - (is_lying(a) ? Real{a.grinding_bits} : 0));
+  auto most = static_cast<std::uint32_t>(corrupt.most());
+  while (most > 0 && groups * corrupt.at_least(most) <= insecure) --most;
+  return most;
+}
+
 Result<Topology> evaluate_topology(const Assumptions& a, std::uint32_t degree, std::uint32_t threshold) {
   NF_TRY_VOID(check(a));
   if (degree >= a.clients || threshold < 1 || threshold > degree || (degree % 2 == 1 && degree != a.clients - 1)) {

@@ -53,6 +53,12 @@ struct Assumptions {
 // How many clients of a registry are corrupt if this share of them is: rounded up; a share such as 0.29 of 100 is 29.
 [[nodiscard]] std::uint32_t corrupt_clients(double share, std::uint32_t clients);
 
+// The fewest m such that none of `groups` random groups of at most `size` clients has more than m corrupt ones, except
+// with probability 2^-security_bits; with a lying server after 2^grinding_bits tries. Requires (refused otherwise):
+// 1 ≤ size, groups ≤ clients.
+[[nodiscard]] Result<std::uint32_t> most_corrupt_in(const Assumptions& assumptions, std::uint32_t size,
+                                                    std::uint32_t groups);
+
 struct Topology {
   std::uint32_t degree;
   std::uint32_t threshold;
