@@ -26,7 +26,7 @@ struct ParameterOptions {
   std::string grinding = "60";
   std::string noise_multiplier;
   std::string law = "skellam";
-  bool malicious = false;
+  bool curious = false;
 };
 
 Result<double> share(const char* name, const std::string& text) {
@@ -71,7 +71,7 @@ Result<Summary> run_parameters(const ParameterOptions& o) {
          o.roster.empty() ? Result<std::uint64_t>(clients) : whole("--roster", o.roster, 2, clients));
   NF_TRY(const std::uint64_t grinding, whole("--grinding", o.grinding, 0, 256));
   NF_TRY(const std::optional<secagg::NoiseWish> noise, noise_wish(o));
-  const auto threat = o.malicious ? secagg::ThreatModel::kLyingServer : secagg::ThreatModel::kCuriousServer;
+  const auto threat = o.curious ? secagg::ThreatModel::kCuriousServer : secagg::ThreatModel::kLyingServer;
   NF_TRY(const secagg::PlannedRound round,
          secagg::plan_round({static_cast<std::uint32_t>(clients), corrupt, drop, threat, security, correctness,
                              static_cast<std::uint32_t>(roster), static_cast<double>(grinding)},
@@ -106,7 +106,7 @@ void add_secagg_command(CLI::App& app, Action& action) {
     options.with_default("--drop", o.drop, "Share of the roster that drops out", "SHARE");
     options.optional("--roster", o.roster, "The fewest clients that a round takes; all of the registry by default",
                      "N");
-    options.flag("--malicious", o.malicious, "The server may tell different clients different things");
+    options.flag("--curious", o.curious, "Trust the server to follow the protocol; else it may tell clients lies");
     options.with_default("--dimension", o.dimension, "Numbers in each vector", "D");
     options.with_default("--bits", o.bits, "Of the modulus", "B");
     options.optional("--noise-multiplier", o.noise_multiplier,

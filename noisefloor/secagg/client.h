@@ -86,6 +86,14 @@ class Client {
   [[nodiscard]] static Result<Client> resume(const RoundConfig& config, const Registry& registry, ClientEpoch& epoch,
                                              const SigningKey& key, const Policy& policy, ReplayRandom& stream);
 
+  // The same for an invitation as it arrives: refused as by the other accept(), before anything is made of it.
+  template <class Stream>
+  [[nodiscard]] static Result<Client> accept(Bytes invitation, const Registry& registry, ClientEpoch& epoch,
+                                             const SigningKey& key, const Policy& policy, Stream& stream) {
+    NF_TRY(const RoundConfig config, invited_to(invitation, policy));
+    return resume(config, registry, epoch, key, policy, stream);
+  }
+
   // An epoch that begins with this round, which has to be one with fresh keys and on a complete graph; from the answer
   // to the roster on, until the round is aborted. It can be taken once.
   [[nodiscard]] Result<ClientEpoch> epoch();

@@ -13,13 +13,12 @@
 #include "noisefloor/crypto/shamir.h"
 #include "noisefloor/secagg/graph.h"
 #include "noisefloor/secagg/keys.h"
+#include "noisefloor/secagg/reading.h"
 #include "noisefloor/secagg/simulation.h"
 #include "noisefloor/secagg/test_roster.h"
 
 namespace noisefloor::secagg {
 namespace {
-
-using Places = std::set<std::uint32_t>;
 
 // What the server tells one client.
 struct Story {
@@ -129,6 +128,7 @@ class Conspiracy {
         continue;
       }
       answered.insert(place);
+      survivors_.insert_or_assign(place, story.survivors);
       for (const std::uint32_t owner : neighbours[place]) {
         if (story.sharing.contains(owner)) give(owner, place, story.survivors.contains(owner));
       }
@@ -174,6 +174,15 @@ class Conspiracy {
     }
     apply_masks(masks, sum.lanes(), sum.lane_bytes());
     return sum;
+  }
+
+  // Whether reading.h, which looks at no message, says that the sum of this group can be read.
+  [[nodiscard]] bool is_readable(const Places& group) const {
+    std::map<std::uint32_t, Told> told;
+    for (const auto& [place, sharing] : told_sharing_) told[place].sharing = set_of(sharing);
+    for (const auto& [place, survivors] : survivors_) told[place].survivors = set_of(survivors);
+    const std::vector<Places> groups = Reading(*graph, threshold_, corrupt, told).groups();
+    return std::find(groups.begin(), groups.end(), group) != groups.end();
   }
 
   [[nodiscard]] LaneVector true_sum(const Places& group) const {
@@ -271,6 +280,7 @@ class Conspiracy {
   std::vector<std::vector<SealedShares>> sealed_;
   std::map<std::uint32_t, Message> masked_;
   std::map<std::uint32_t, Places> told_sharing_;
+  std::map<std::uint32_t, Places> survivors_;  // as told to those who answered
   std::map<std::uint32_t, std::vector<Held>> own_shares_;
   std::map<std::uint32_t, std::vector<Held>> key_shares_;
 };
@@ -316,6 +326,7 @@ void expect_the_victim_is_read(const RosterAttack& size) {
   round.play(told, {}, Confirm::kByCommittee);
   const auto read = round.read({victim});
   ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(round.is_readable({victim}));
   EXPECT_EQ(*read, round.inputs[victim]);
 }
 
@@ -406,6 +417,7 @@ TEST(Conspiracy, CouldCutTheGraphWithCorruptClientsInTheGaps) {
   round.play(told, {}, Confirm::kByCommittee);
   const auto read = round.read(group);
   ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(round.is_readable(group));
   EXPECT_EQ(*read, round.true_sum(group));
   EXPECT_EQ(story.survivors.size(), clients - gone.size());  // what every client was told
 
@@ -498,6 +510,7 @@ TEST(Conspiracy, CouldGrindKeysUntilTheGraphIsCut) {
   round.play(told, {}, Confirm::kByCommittee);
   const auto read = round.read(cut.group);
   ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(round.is_readable(cut.group));
   EXPECT_EQ(*read, round.true_sum(cut.group));
   EXPECT_LT(cut.group.size(), clients / 2);
 
@@ -606,6 +619,7 @@ void expect_two_stories_fail_now(std::uint32_t clients, std::uint32_t corrupt, s
     EXPECT_LT(plan->group.size(), clients / 2);
     round.play(plan->told, plan->silent, rule);
     const auto read = round.read(plan->group);
+    EXPECT_EQ(round.is_readable(plan->group), read.has_value());
     if (rule == Confirm::kByNeighbours) {
       ASSERT_TRUE(read.has_value());
       EXPECT_EQ(*read, round.true_sum(plan->group));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "noisefloor/secagg/simulation.h"
+#include "noisefloor/secagg/test_roster.h"
 
 namespace noisefloor::secagg {
 namespace {
@@ -69,6 +70,42 @@ TEST(Costs, DownloadsGrowLittleWithTheCohort) {
     }
   }
   EXPECT_LT(last, 132 * 100'000 / 50);  // the whole roster had 132 bytes for each client
+}
+
+// The messages themselves for a client of 10^5, against a server that may lie, with 10 % corrupt and 20 % dropping out:
+// what they hold beside keys, shares and proofs of its 442 neighbours is below 100 KiB.
+TEST(Costs, MessagesForOneOf100000ClientsAreSmall) {
+  constexpr std::uint32_t clients = 100'000;
+  const Assumptions assumptions{clients, 0.1, 0.2, ThreatModel::kLyingServer};
+  const Topology topology = find_topology(assumptions).value();
+  EXPECT_EQ(topology.degree, 442U);
+  RoundConfig config;
+  config.clients = clients;
+  config.degree = topology.degree;
+  std::vector<Advertisement> entries(clients);
+  for (std::uint32_t i = 0; i < clients; ++i) {
+    entries[i].client = i;
+    for (unsigned byte = 0; byte < 4; ++byte) entries[i].mask_key[byte] = static_cast<std::uint8_t>(i >> (8 * byte));
+  }
+  const TestRoster roster(config, entries);
+  const Secret32 channel;
+  const std::size_t degree = roster.graph().neighbours(7).size();
+  ClientSet neighbours(static_cast<std::uint32_t>(degree));
+  for (std::uint32_t i = 0; i < degree; ++i) neighbours.insert(i);
+  const Message keys = roster.message(7, channel);
+  const Message delivery = delivery_message(7, {Digest{}, neighbours, std::vector<SealedShares>(degree)}, channel);
+  std::vector<Confirmation> signatures(topology.threshold);
+  const std::size_t everything = keys.size() + delivery.size() +
+                                 2 * survivors_message(7, ClientSet(clients), channel).size() +
+                                 confirmations_message(7, signatures, channel).size();
+  const std::size_t proof = keys.size() - kHeaderBytes - kTagBytes - 32 - (clients + 7) / 8 - kKeysBytes * degree;
+  const std::size_t of_neighbours = (kKeysBytes + kSealedBytes) * degree + proof;
+  EXPECT_LT(everything - of_neighbours, 100 * 1024);
+  EXPECT_LT(proof, degree * 32 * 12);  // log2(10^5 / 442) is 7.8
+  const RoundCost cost = cost_of_round(assumptions, topology, 1000, 16);
+  EXPECT_NEAR(static_cast<double>(everything), cost.client.received_bytes, 0.02 * cost.client.received_bytes);
+  RecordProperty("everything", static_cast<int>(everything));
+  RecordProperty("of_neighbours", static_cast<int>(of_neighbours));
 }
 
 TEST(Costs, APlannedRoundHasItsTopologyAndCost) {

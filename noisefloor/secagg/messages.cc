@@ -196,7 +196,8 @@ std::optional<Delivery> parse_delivery(Bytes body, std::uint32_t neighbours) {
   if (!sharing.has_value()) return std::nullopt;
   const std::size_t count = sharing->size();
   if (in.left() != kSealedBytes * count) return std::nullopt;
-  return Delivery{nonce, *std::move(sharing), read_sealed(in, count)};
+  Delivery delivery{nonce, *std::move(sharing), read_sealed(in, count)};
+  return in.done() ? std::optional(std::move(delivery)) : std::nullopt;
 }
 
 Message receipt_message(std::uint32_t from, const Receipt& receipt, const Secret32& channel) {

@@ -193,7 +193,9 @@ TEST(Messages, HaveTheSizesOfTheConfiguration) {
   EXPECT_TRUE(parse_delivery(delivery, 3).has_value());
   delivery[32] = 0b111;
   EXPECT_FALSE(parse_delivery(delivery, 3).has_value());
-  delivery[32] = 0b1001;  // a fourth neighbour of three
+  EXPECT_FALSE(parse_delivery(std::vector<std::uint8_t>(1), 3).has_value());  // the set alone, without the nonce
+  EXPECT_FALSE(parse_roster(std::vector<std::uint8_t>(1), 3).has_value());    // without the root
+  delivery[32] = 0b1001;                                                      // a fourth neighbour of three
   EXPECT_FALSE(parse_delivery(delivery, 3).has_value());
   std::vector<std::uint8_t> receipt(1 + 2 * kCheckBytes);
   receipt[0] = 0b011;

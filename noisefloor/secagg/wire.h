@@ -42,7 +42,7 @@ class Writer {
   std::vector<std::uint8_t> out_;
 };
 
-// Reads past the end give zeros and are remembered: ask done() last.
+// A read past the end gives zeros, and so does every read after it: ask done() last.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : rest_(bytes) {}
@@ -65,6 +65,7 @@ class Reader {
   Bytes bytes(std::size_t count) {
     if (count > rest_.size()) {
       failed_ = true;
+      rest_ = {};
       return {};
     }
     const Bytes result = rest_.first(count);

@@ -46,15 +46,18 @@ TEST(CliSecagg, ParametersForAnyCohort) {
     EXPECT_LE(found["log2_insecure"], -40);
     EXPECT_LE(found["log2_incorrect"], -20);
   };
-  degree("--clients 1000 --corrupt 0.33 --drop 0.33", 286, 150);
-  degree("--clients 10000 --corrupt 0.33 --drop 0.33", 422, 221);
-  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious", 250, 166);
-  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious --grinding 0", 202, 130);
-  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --malicious --roster 800", 266, 178);
+  degree("--clients 1000 --corrupt 0.33 --drop 0.33 --curious", 286, 150);
+  degree("--clients 10000 --corrupt 0.33 --drop 0.33 --curious", 422, 221);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2", 250, 166);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --grinding 0", 202, 130);
+  degree("--clients 1000 --corrupt 0.1 --drop 0.2 --roster 800", 266, 178);
   EXPECT_EQ(run("parameters --clients 1000 --roster 800")["minimum_roster"], 800);
+  // By default a server may lie, as a client's policy has it.
   const Json usual = run("parameters --clients 1000");
-  EXPECT_EQ(usual["degree"], 66);
-  EXPECT_LT(usual["upload_over_payload"], 1.02);
+  EXPECT_EQ(usual["threat"], "lying-server");
+  EXPECT_EQ(usual["degree"], 250);
+  EXPECT_EQ(run("parameters --clients 1000 --curious")["degree"], 66);
+  EXPECT_LT(usual["upload_over_payload"], 1.03);
   EXPECT_LT(usual["upload_over_float32"], 0.55);
   EXPECT_GT(usual["server"]["mask_bytes"], 1e9);
 }
