@@ -1,7 +1,8 @@
 // Any bytes as a message of a secure sum: never a crash; what is accepted has one text; and whatever a client or a
 // server is sent, rightly tagged, it answers, refuses or ends the round with a reason. The first byte says to whom, the
 // second which message, the third how far the round has come, and the fourth in which round (on a complete graph, on a
-// sparse one, or one of an epoch) and whether the rest is a body, or edits of the honest one: two bytes where, one what.
+// sparse one, or one of an epoch) and whether the rest is a body, or edits of the honest one: two bytes where, one
+// what.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -223,8 +223,8 @@ class GroupRounds {
   std::set<std::uint32_t> liars_;
 };
 
-// Two clients that send the largest vectors there are move the mean of all sums anywhere, and the median by nothing that
-// honest groups would not have said. They work in one group or in two.
+// Two clients that send the largest vectors there are move the mean of all sums anywhere, and the median by nothing
+// that honest groups would not have said. They work in one group or in two.
 TEST(GroupedSum, LiarsSpoilTheirOwnGroupsAlone) {
   for (const std::set<std::uint32_t>& liars : {std::set<std::uint32_t>{3, 17}, std::set<std::uint32_t>{4}}) {
     GroupRounds run(30, 5, liars);

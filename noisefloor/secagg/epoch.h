@@ -2,10 +2,10 @@
 // take their keys from it. For sites that meet every round (5 to 100 of them); a fresh round stays the default, and a
 // client resumes no epoch unless its policy says how many rounds one may have.
 //
-// Guarantee:     a round of an epoch has the guarantee of an ordinary one (client.h, server.h), if those who are corrupt
-//                at any time of the epoch are counted. Every round has keys of its own, and secrets of its own masks
-//                that are shared anew. Whoever takes a client's state learns nothing of rounds that are over, and can
-//                read along until the epoch is renewed.
+// Guarantee:     a round of an epoch has the guarantee of an ordinary one (client.h, server.h), if those who are
+//                corrupt at any time of the epoch are counted. Every round has keys of its own, and secrets of its own
+//                masks that are shared anew. Whoever takes a client's state learns nothing of rounds that are over, and
+//                can read along until the epoch is renewed.
 // How:           the channel secrets of the first round begin chains of keys, which are never shared nor disclosed. A
 //                round takes one key from each chain; the chain goes on by HKDF, and what came before is wiped. The
 //                first round's graph has to be complete (docs/proofs/secure_sums.md).

@@ -1,4 +1,5 @@
-// A commitment to who takes part in a round, with which keys: a hash tree with one leaf for each client of the registry.
+// A commitment to who takes part in a round, with which keys: a hash tree with one leaf for each client of the
+// registry.
 //
 // Guarantee:     a leaf belongs to a number of the registry, so that no client is in a roster twice. Who has the root
 //                and the number of leaves accepts other leaves than those it was made of with the probability of a

@@ -549,7 +549,12 @@ class Storm : public Network {
     if (envelope.type == MessageType::kMaskedInput && honest) read_[place_of(client)].sharing = sharing_.at(client);
     if (envelope.type == MessageType::kUnmasking && honest) read_[place_of(client)].survivors = told_.at(client);
     const MessageType type = envelope.type;
-    if (!honest) message = spoil(client, envelope, message);
+    if (!honest) {
+      // A malicious client says one thing, however often.
+      const auto [said, is_new] = said_.try_emplace({client, type});
+      if (is_new) said->second = spoil(client, envelope, message);
+      message = said->second;
+    }
     bool arrives = false;
     std::vector<Message> arriving = weather(message, &arrives);
     if (!arrives) return arriving;
@@ -755,7 +760,6 @@ class Storm : public Network {
   // Boxes that do not open, or shares that lie on no polynomial: for one neighbour, for some, or for all. In a round of
   // an epoch boxes that do not open, and other seeds than those that are shared.
   Message spoil_shares(std::uint32_t client, const Envelope& envelope) {
-    if (const auto before = spoilt_.find(client); before != spoilt_.end()) return before->second;
     const std::vector<std::uint32_t> others = neighbours_of(client);
     const bool in_epoch = round_.epoch != Digest{};
     Bytes body = envelope.body;
@@ -781,9 +785,8 @@ class Storm : public Network {
       std::copy(closed.begin(), closed.end(), wrong[i].begin());
     }
     if (percent == 100) (well_formed ? junk_ : closed_).insert(client);
-    spoilt_[client] = in_epoch ? shares_message(client, *deposit, wrong, channels_.at(client))
-                               : shares_message(client, wrong, channels_.at(client));
-    return spoilt_[client];
+    return in_epoch ? shares_message(client, *deposit, wrong, channels_.at(client))
+                    : shares_message(client, wrong, channels_.at(client));
   }
 
   std::vector<Message> weather(Message message, bool* arrives) {
@@ -820,9 +823,9 @@ class Storm : public Network {
   BitStream& stream_;
   std::set<std::uint32_t> malicious_;
   std::set<std::uint32_t> closed_;
-  std::set<std::uint32_t> junk_;                // dealers of shares on no polynomial, to everyone
-  std::map<std::uint32_t, Message> spoilt_;     // the shares that malicious clients sent
-  std::map<std::uint32_t, AgreementKey> keys_;  // of the channels of malicious clients
+  std::set<std::uint32_t> junk_;                                   // dealers of shares on no polynomial, to everyone
+  std::map<std::pair<std::uint32_t, MessageType>, Message> said_;  // by malicious clients
+  std::map<std::uint32_t, AgreementKey> keys_;                     // of the channels of malicious clients
   std::map<std::uint32_t, Advertisement> advertised_;
   std::vector<std::uint32_t> numbers_;  // by place
   std::optional<Graph> graph_;
