@@ -20,10 +20,25 @@ inline constexpr std::uint32_t kNoCode = UINT32_MAX;
   return x ^ (x >> 32U);
 }
 
-// 64-bit values → codes. Exact: different values have different codes.
+// 64-bit values → codes. Exact: different values have different codes. Values near the first one are looked up in a
+// table, without hashing: most keys are small integers or days of a few years.
 class Codes {
  public:
   [[nodiscard]] std::uint32_t code(std::uint64_t value) {
+    if (values_.empty()) near_ = value - kNear / 2;
+    const std::uint64_t distance = value - near_;
+    if (distance >= kNear) return hashed(value);
+    if (codes_near_.empty()) codes_near_.assign(kNear, kNoCode);
+    std::uint32_t& known = codes_near_[distance];
+    if (known == kNoCode) known = hashed(value);
+    return known;
+  }
+  [[nodiscard]] const std::vector<std::uint64_t>& values() const { return values_; }
+
+ private:
+  static constexpr std::uint64_t kNear = 4096;
+
+  std::uint32_t hashed(std::uint64_t value) {
     if (2 * values_.size() >= slots_.size()) grow();
     for (std::size_t at = mixed(value) & mask_;; at = (at + 1) & mask_) {
       if (slots_[at] == kNoCode) {
@@ -34,9 +49,6 @@ class Codes {
       if (values_[slots_[at]] == value) return slots_[at];
     }
   }
-  [[nodiscard]] const std::vector<std::uint64_t>& values() const { return values_; }
-
- private:
   void grow() {
     slots_.assign(slots_.empty() ? 64 : 2 * slots_.size(), kNoCode);
     mask_ = slots_.size() - 1;
@@ -50,6 +62,8 @@ class Codes {
   std::vector<std::uint32_t> slots_;
   std::size_t mask_ = 0;
   std::vector<std::uint64_t> values_;
+  std::uint64_t near_ = 0;
+  std::vector<std::uint32_t> codes_near_;
 };
 
 // Texts → codes, likewise.

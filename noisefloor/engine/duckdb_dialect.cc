@@ -18,6 +18,8 @@ bool is_one_of(std::span<const std::string_view> list, std::string_view word) {
   return std::ranges::find(list, word) != list.end();
 }
 
+bool is_plain_integer(std::string_view held) { return is_one_of(kIntegers, held); }
+
 std::string days_since_1970(const std::string& date) {
   return fmt::format(
       "CASE WHEN {0} BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' THEN date_diff('day', DATE '1970-01-01', {0}) END",
@@ -119,6 +121,14 @@ std::string DuckdbDialect::cell(const PlacedColumn& column) const {
   return "";
 }
 
+bool DuckdbDialect::is_never_null(const Scan& scan, const std::string& column) const {
+  const auto table = find_table(tables_, scan);
+  if (!table) return false;
+  // A number or a date that does not fit becomes NULL when it is read.
+  const PlacedColumn& placed = find_column(*table.value(), column);
+  return placed.never_null && placed.type == Type::kInteger && is_plain_integer(placed.held);
+}
+
 Result<std::string> DuckdbDialect::scan(const Scan& scan) const {
   NF_TRY(const PlacedTable* const table, find_table(tables_, scan));
   std::vector<std::string> selected;
@@ -126,7 +136,7 @@ Result<std::string> DuckdbDialect::scan(const Scan& scan) const {
     const std::string value = table->is_fitted ? quoted_name(column.name) : cell(find_column(*table, column.name));
     selected.push_back(fmt::format("{} AS c{}", value, selected.size()));
   }
-  if (selected.empty()) selected.emplace_back("1 AS nothing");
+  if (selected.empty()) selected.emplace_back("1 AS c0");
   return fmt::format("SELECT {} FROM {}", fmt::join(selected, ", "), table->from);
 }
 

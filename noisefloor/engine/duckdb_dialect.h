@@ -15,6 +15,7 @@ class DuckdbDialect final : public NativeSql {
   explicit DuckdbDialect(std::vector<PlacedTable> tables) : tables_(std::move(tables)) {}
 
   [[nodiscard]] Result<std::string> scan(const Scan& scan) const override;
+  [[nodiscard]] bool is_never_null(const Scan& scan, const std::string& column) const override;
   [[nodiscard]] std::string exact_sum(const std::string& column, bool is_small) const override;
   // DuckDB does not merge projections into one expression.
   [[nodiscard]] std::string fenced(const std::string& select) const override { return select; }

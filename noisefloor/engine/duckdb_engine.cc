@@ -267,12 +267,27 @@ Result<void> load(DuckdbConnection& connection, const std::string& path, const S
   return writer->finish();
 }
 
+// Columns that DuckDB keeps free of NULL: of tables, and not of what is made of tables.
+std::vector<std::string> columns_without_null(DuckdbConnection& connection, const std::string& from) {
+  const auto rows = connection.texts(
+      "SELECT CAST(t.table_name AS VARCHAR), CAST(c.column_name AS VARCHAR) FROM duckdb_columns() c JOIN "
+      "duckdb_tables() t ON c.table_oid = t.table_oid AND c.database_oid = t.database_oid WHERE NOT c.is_nullable AND "
+      "t.schema_name = 'main' AND NOT t.temporary",
+      2);
+  std::vector<std::string> columns;
+  for (const auto& row : rows.value_or(std::vector<std::vector<std::string>>())) {
+    if (quoted_name(row[0]) == from) columns.push_back(row[1]);
+  }
+  return columns;
+}
+
 Result<void> find_held_types(DuckdbConnection& connection, PlacedTable& table) {
   const auto rows = connection.texts(
       fmt::format("SELECT CAST(column_name AS VARCHAR), CAST(column_type AS VARCHAR) FROM (DESCRIBE SELECT * FROM {})",
                   table.from),
       2);
   if (!rows) return input_data_error(fmt::format("DuckDB cannot read the table {}", shown(table.name)));
+  const std::vector<std::string> never_null = columns_without_null(connection, table.from);
   const DuckdbDialect dialect({});
   for (PlacedColumn& column : table.columns) {
     const auto at = std::ranges::find(*rows, column.name, [](const auto& row) { return row[0]; });
@@ -280,6 +295,7 @@ Result<void> find_held_types(DuckdbConnection& connection, PlacedTable& table) {
       return input_data_error(fmt::format("the table {} has no column {}", shown(table.name), shown(column.name)));
     }
     column.held = (*at)[1];
+    column.never_null = std::ranges::find(never_null, column.name) != never_null.end();
     if (dialect.cell(column).empty()) {
       return input_data_error(fmt::format("the column {} of the table {} holds {}, which is no {}", shown(column.name),
                                           shown(table.name), shown(column.held), name_of(column.type)));

@@ -1,8 +1,14 @@
 #include "noisefloor/engine/kernel.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <new>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,13 +19,14 @@
 #include "noisefloor/engine/codes.h"
 #include "noisefloor/engine/keyed_order.h"
 #include "noisefloor/engine/partials.h"
+#include "noisefloor/engine/sql_dialect.h"
 
 namespace noisefloor::engine {
 namespace {
 
 using Kind = Aggregate::Kind;
 
-constexpr unsigned kBucketBits = 12;
+constexpr unsigned kBucketBits = 10;
 constexpr std::size_t kBuckets = std::size_t{1} << kBucketBits;
 
 // Values of one column as 64-bit words: integers are themselves, texts are codes.
@@ -46,34 +53,41 @@ class Words {
   TextCodes texts_;
 };
 
-// Groups as codes: the cells of one key after the other, each step a code of the code before and the cell.
+// Groups as codes. The code of one key is 0 for NULL, or 1 and the code of its cell. With more keys each step is a code
+// of the code before and the next cell.
 class Groups {
  public:
   explicit Groups(std::span<const Type> types) {
     for (const Type type : types) columns_.emplace_back(type);
   }
 
-  [[nodiscard]] std::uint32_t code(const Batch& batch, std::size_t first, std::size_t row) {
-    std::uint32_t code = 0;
+  // The codes of all rows of a batch.
+  void add_codes(const Batch& batch, std::size_t first, std::vector<std::uint32_t>& codes) {
+    codes.assign(batch.rows, 0);
     for (std::size_t k = 0; k < columns_.size(); ++k) {
       const BatchColumn& cells = batch.columns[first + k];
       Column& column = columns_[k];
-      const std::uint32_t cell = cells.has(row) ? 1 + column.cells.code(column.words.word(cells, row)) : 0;
-      code = column.steps.code(static_cast<std::uint64_t>(code) << 32U | cell);
+      for (std::size_t row = 0; row < batch.rows; ++row) {
+        const std::uint32_t cell = cells.has(row) ? 1 + column.cells.code(column.words.word(cells, row)) : 0;
+        codes[row] = k == 0 ? cell : column.steps.code(static_cast<std::uint64_t>(codes[row]) << 32U | cell);
+      }
     }
-    return code;
   }
   [[nodiscard]] std::vector<Cell> keys(std::uint32_t code) const {
     std::vector<Cell> keys(columns_.size());
     for (std::size_t k = columns_.size(); k-- > 0;) {
-      const std::uint64_t step = columns_[k].steps.values()[code];
+      const std::uint64_t step = k == 0 ? code : columns_[k].steps.values()[code];
       const auto cell = static_cast<std::uint32_t>(step);
       if (cell != 0) keys[k] = columns_[k].words.cell(columns_[k].cells.values()[cell - 1]);
       code = static_cast<std::uint32_t>(step >> 32U);
     }
     return keys;
   }
-  [[nodiscard]] std::size_t size() const { return columns_.empty() ? 1 : columns_.back().steps.values().size(); }
+  // Above all codes. A code below need not have a row.
+  [[nodiscard]] std::size_t size() const {
+    if (columns_.empty()) return 1;
+    return columns_.size() == 1 ? 1 + columns_[0].cells.values().size() : columns_.back().steps.values().size();
+  }
 
  private:
   struct Column {
@@ -83,6 +97,72 @@ class Groups {
     Codes steps;
   };
   std::vector<Column> columns_;
+};
+
+// Records of one width in buckets, appended one by one. The chunks of all buckets are cut from large pieces of memory.
+class Buckets {
+ public:
+  Buckets(std::size_t buckets, std::size_t width) : width_(width), next_(buckets), chunks_(buckets) {}
+
+  [[nodiscard]] std::uint64_t* append(std::size_t bucket) {
+    Next& next = next_[bucket];
+    if (next.left == 0) {
+      next = {new_chunk(), kChunk};
+      chunks_[bucket].push_back(next.record);
+    }
+    std::uint64_t* record = next.record;
+    next.record += width_;
+    --next.left;
+    return record;
+  }
+  [[nodiscard]] std::size_t size() const { return next_.size(); }
+  [[nodiscard]] std::size_t size_of(std::size_t bucket) const {
+    return chunks_[bucket].size() * kChunk - next_[bucket].left;
+  }
+  // Every record of a bucket.
+  template <class Take>
+  void for_each(std::size_t bucket, const Take& take) const {
+    std::size_t left = size_of(bucket);
+    for (const std::uint64_t* chunk : chunks_[bucket]) {
+      const std::size_t here = std::min(left, kChunk);
+      for (std::size_t i = 0; i < here; ++i) take(chunk + i * width_);
+      left -= here;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 64;
+  static constexpr std::size_t kLargestPiece = std::size_t{1} << 14;  // in chunks: some 25 MB
+  using Piece = std::unique_ptr<std::uint64_t, decltype([](std::uint64_t* piece) { std::free(piece); })>;
+  struct Next {
+    std::uint64_t* record = nullptr;
+    std::size_t left = 0;  // records that fit into the chunk
+  };
+
+  // Large pieces are backed by large pages, which are found faster.
+  std::uint64_t* new_chunk() {
+    if (cut_ == piece_) {
+      piece_ = std::min(2 * piece_, kLargestPiece);
+      pieces_.push_back(new_piece(piece_ * kChunk * width_ * sizeof(std::uint64_t)));
+      cut_ = 0;
+    }
+    return pieces_.back().get() + cut_++ * kChunk * width_;
+  }
+  static Piece new_piece(std::size_t bytes) {
+    constexpr std::size_t kLargePage = std::size_t{1} << 21U;
+    const std::size_t alignment = bytes >= kLargePage ? kLargePage : 64;
+    void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) throw std::bad_alloc();
+    if (alignment == kLargePage) static_cast<void>(::madvise(memory, bytes, MADV_HUGEPAGE));  // a wish
+    return Piece(static_cast<std::uint64_t*>(memory));
+  }
+
+  std::size_t width_;
+  std::vector<Next> next_;  // of each bucket
+  std::vector<std::vector<std::uint64_t*>> chunks_;
+  std::vector<Piece> pieces_;
+  std::size_t piece_ = 64;  // chunks of the last piece
+  std::size_t cut_ = 64;    // those that are in use
 };
 
 }  // namespace
@@ -99,61 +179,60 @@ class Kernel::Work {
     std::size_t next = 0;
     for (const Aggregate& aggregate : m.aggregates) {
       place_.push_back(aggregate.argument ? next++ : kNone);
-      if (aggregate.argument) arguments_.emplace_back(types[first_argument_ + next - 1]);
+      if (aggregate.argument) {
+        arguments_.emplace_back(types[first_argument_ + next - 1]);
+        clamps_.push_back(clamp_of(*aggregate.argument));
+      }
       sets_.emplace_back();
     }
     NF_CHECK(arguments_.size() <= 31, "a measurement has at most 31 arguments");
     width_ = 2 + arguments_.size();
     if (m.listed) listed_.insert(m.listed->begin(), m.listed->end());
-    if (m.unit) buckets_.resize(kBuckets);
+    if (m.unit && !m.one_row_per_unit) buckets_.emplace(kBuckets, width_);
   }
 
   void add(const Batch& batch) {
-    std::array<std::uint64_t, 2 + 31> record{};
+    groups_.add_codes(batch, first_key_, codes_);
+    if (m_.listed) look_up_listed();
+    std::array<std::uint64_t, 2 + 31> single{};
     for (std::size_t row = 0; row < batch.rows; ++row) {
+      std::uint64_t unit = 0;
       if (m_.unit) {
-        const BatchColumn& unit = batch.columns[0];
-        if (!unit.has(row)) continue;
-        record[0] = units_.word(unit, row);
+        const BatchColumn& column = batch.columns[0];
+        if (!column.has(row)) continue;
+        unit = units_.word(column, row);
       }
-      const std::uint32_t group = groups_.code(batch, first_key_, row);
-      if (m_.listed && !is_listed(group)) continue;
+      const std::uint32_t group = codes_[row];
+      if (m_.listed && allowed_[group] == 0) continue;
+      std::uint64_t* record = buckets_ ? buckets_->append(mixed(unit) >> (64 - kBucketBits)) : single.data();
+      record[0] = unit;
       std::uint64_t missing = 0;
       for (std::size_t i = 0; i < arguments_.size(); ++i) {
         const BatchColumn& column = batch.columns[first_argument_ + i];
         const bool has = column.has(row);
-        record[2 + i] = has ? arguments_[i].word(column, row) : 0;
+        record[2 + i] = has ? argument(i, column, row) : 0;
         if (!has) missing |= std::uint64_t{1} << i;
       }
       record[1] = static_cast<std::uint64_t>(group) << 32U | missing;
-      if (m_.unit) {
-        auto& bucket = buckets_[mixed(record[0]) >> (64 - kBucketBits)];
-        bucket.insert(bucket.end(), record.begin(), record.begin() + static_cast<std::ptrdiff_t>(width_));
-      } else {
-        const std::uint64_t* one = record.data();
+      if (!buckets_) {  // the unit has no other row
+        const std::uint64_t* one = record;
         add_unit({&one, 1});
       }
     }
   }
 
   Measured finish() {
-    std::vector<std::pair<std::array<std::uint64_t, 2>, const std::uint64_t*>> sorted;
-    std::vector<const std::uint64_t*> rows;
-    for (std::vector<std::uint64_t>& bucket : buckets_) {
-      sorted.clear();
-      for (std::size_t at = 0; at < bucket.size(); at += width_) {
-        sorted.push_back({{bucket[at], bucket[at + 1] >> 32U}, bucket.data() + at});
-      }
-      std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      rows.clear();
-      for (const auto& [key, row] : sorted) rows.push_back(row);
-      for (std::size_t begin = 0; begin < rows.size();) {
-        std::size_t end = begin + 1;
-        while (end < rows.size() && rows[end][0] == rows[begin][0]) ++end;
-        add_unit({rows.data() + begin, end - begin});
+    for (std::size_t bucket = 0; buckets_ && bucket < buckets_->size(); ++bucket) {
+      sort(bucket);
+      for (std::size_t begin = 0; begin < sorted_.size();) {
+        std::size_t end = begin;
+        rows_.clear();
+        do {
+          rows_.push_back(records_.data() + sorted_[end].record * width_);
+        } while (++end < sorted_.size() && sorted_[end].unit == sorted_[begin].unit);
+        add_unit(rows_);
         begin = end;
       }
-      std::vector<std::uint64_t>().swap(bucket);
     }
     return measured();
   }
@@ -163,14 +242,63 @@ class Kernel::Work {
   using Row = const std::uint64_t*;  // unit, group and bits of missing arguments, arguments
   using UnitRows = std::span<const Row>;
 
+  // A record of a bucket, and what it is sorted by.
+  struct Place {
+    std::uint64_t unit;
+    std::uint32_t group;
+    std::uint32_t record;
+    friend bool operator<(const Place& a, const Place& b) {
+      return a.unit != b.unit ? a.unit < b.unit : a.group < b.group;
+    }
+  };
+
+  // The records of a bucket by unit and group: copied into small heaps by the unit's hash, and then sorted in each heap.
+  void sort(std::size_t bucket) {
+    const std::size_t size = buckets_->size_of(bucket);
+    NF_CHECK(size < kNoCode, "a bucket has fewer than 2^32 rows");
+    constexpr std::size_t kHeap = 16;
+    const auto bits = static_cast<unsigned>(std::bit_width(size / kHeap));
+    const auto heap_of = [&](std::uint64_t unit) -> std::size_t {  // the bits of the hash below those of the bucket
+      return bits == 0 ? 0 : mixed(unit) << kBucketBits >> (64 - bits);
+    };
+    heaps_.assign((std::size_t{1} << bits) + 1, 0);
+    heap_.clear();
+    buckets_->for_each(bucket, [&](const std::uint64_t* record) {
+      heap_.push_back(static_cast<std::uint32_t>(heap_of(*record)));
+      ++heaps_[heap_.back() + 1];
+    });
+    for (std::size_t h = 1; h < heaps_.size(); ++h) heaps_[h] += heaps_[h - 1];
+    sorted_.resize(size);
+    records_.resize(size * width_);
+    const std::uint32_t* heap = heap_.data();
+    buckets_->for_each(bucket, [&](const std::uint64_t* record) {
+      const std::uint32_t at = heaps_[*heap++]++;
+      std::copy_n(record, width_, records_.data() + at * width_);
+      sorted_[at] = {record[0], group_of(record), at};
+    });
+    std::size_t begin = 0;  // heaps_[h] is now the end of heap h
+    for (std::size_t h = 0; h + 1 < heaps_.size(); ++h) {
+      std::sort(sorted_.begin() + static_cast<std::ptrdiff_t>(begin),
+                sorted_.begin() + static_cast<std::ptrdiff_t>(heaps_[h]));
+      begin = heaps_[h];
+    }
+  }
+
   static std::uint32_t group_of(Row row) { return static_cast<std::uint32_t>(row[1] >> 32U); }
   static bool has(Row row, std::size_t argument) { return (row[1] >> argument & 1U) == 0; }
 
-  bool is_listed(std::uint32_t group) {
+  std::uint64_t argument(std::size_t i, const BatchColumn& column, std::size_t row) {
+    const std::uint64_t word = arguments_[i].word(column, row);
+    if (!clamps_[i]) return word;
+    return static_cast<std::uint64_t>(
+        std::clamp(static_cast<std::int64_t>(word), clamps_[i]->lower, clamps_[i]->upper));
+  }
+
+  // Whether each group that is known so far is listed.
+  void look_up_listed() {
     while (allowed_.size() < groups_.size()) {
-      allowed_.push_back(listed_.count(groups_.keys(static_cast<std::uint32_t>(allowed_.size()))) > 0);
+      allowed_.push_back(listed_.count(groups_.keys(static_cast<std::uint32_t>(allowed_.size()))) > 0 ? 1 : 0);
     }
-    return allowed_[group];
   }
 
   KeyedOrder::Tag unit_tag(Row row) const {
@@ -178,14 +306,12 @@ class Kernel::Work {
                                         : KeyedOrder::unit_tag(static_cast<std::int64_t>(row[0]));
   }
   const KeyedOrder::Tag& group_tag(std::uint32_t group) {
-    if (tags_.size() <= group) tags_.resize(groups_.size());
-    std::optional<KeyedOrder::Tag>& tag = tags_[group];
-    if (!tag) {
+    while (tags_.size() <= group) {
       std::string text;
-      for (const Cell& cell : groups_.keys(group)) append_cell(text, cell);
-      tag = order_.tag(text);
+      for (const Cell& cell : groups_.keys(static_cast<std::uint32_t>(tags_.size()))) append_cell(text, cell);
+      tags_.push_back(order_.tag(text));
     }
-    return *tag;
+    return tags_[group];
   }
 
   // The contents of a row, as keyed order takes them.
@@ -222,8 +348,45 @@ class Kernel::Work {
 
   struct Part {
     UnitRows rows;  // of one group
-    KeyedOrder::Rank rank = 0;
+    std::uint32_t group = 0;
   };
+
+  // Keeps the parts with the lowest ranks.
+  void keep_groups(std::uint64_t most) {
+    const KeyedOrder::Tag unit = unit_tag(parts_.front().rows.front());
+    ranks_.clear();
+    for (const Part& part : parts_) ranks_.push_back(order_.of_group(unit, group_tag(part.group)));
+    kept_parts_.clear();
+    if (!keep_few(most)) keep_ranked(most);
+    parts_.swap(kept_parts_);
+  }
+
+  // For few parts: those that have fewer than `most` before them, by the upper bits of their ranks. False if these bits
+  // do not decide.
+  bool keep_few(std::uint64_t most) {
+    constexpr std::size_t kFew = 96;
+    const std::size_t parts = parts_.size();
+    if (parts > kFew) return false;
+    std::array<std::int32_t, kFew> upper{};
+    for (std::size_t i = 0; i < parts; ++i) upper[i] = static_cast<std::int32_t>(ranks_[i] >> 97U);
+    for (std::size_t i = 0; i < parts; ++i) {
+      std::int32_t before = 0;
+      for (std::size_t j = 0; j < parts; ++j) before += upper[j] < upper[i] ? 1 : 0;
+      if (static_cast<std::uint64_t>(before) < most) kept_parts_.push_back(parts_[i]);
+    }
+    if (kept_parts_.size() == most) return true;
+    kept_parts_.clear();
+    return false;
+  }
+
+  void keep_ranked(std::uint64_t most) {
+    ranked_.clear();
+    for (std::uint32_t i = 0; i < ranks_.size(); ++i) ranked_.push_back(i);
+    const auto end = ranked_.begin() + static_cast<std::ptrdiff_t>(most);
+    std::nth_element(ranked_.begin(), end, ranked_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return ranks_[a] < ranks_[b]; });
+    for (auto at = ranked_.begin(); at != end; ++at) kept_parts_.push_back(parts_[*at]);
+  }
 
   void add_unit(UnitRows all) {
     const Bounding& bounding = m_.bounding;
@@ -235,17 +398,12 @@ class Kernel::Work {
     parts_.clear();
     for (std::size_t begin = 0; begin < all.size();) {
       std::size_t end = begin + 1;
-      while (end < all.size() && group_of(all[end]) == group_of(all[begin])) ++end;
-      parts_.push_back({all.subspan(begin, end - begin)});
+      const std::uint32_t group = group_of(all[begin]);
+      while (end < all.size() && group_of(all[end]) == group) ++end;
+      parts_.push_back({all.subspan(begin, end - begin), group});
       begin = end;
     }
-    if (m_.unit && bounding.max_groups && parts_.size() > *bounding.max_groups) {
-      const KeyedOrder::Tag unit = unit_tag(all.front());
-      for (Part& part : parts_) part.rank = order_.of_group(unit, group_tag(group_of(part.rows.front())));
-      const auto end = parts_.begin() + static_cast<std::ptrdiff_t>(*bounding.max_groups);
-      std::nth_element(parts_.begin(), end, parts_.end(), [](const Part& a, const Part& b) { return a.rank < b.rank; });
-      parts_.erase(end, parts_.end());
-    }
+    if (m_.unit && bounding.max_groups && parts_.size() > *bounding.max_groups) keep_groups(*bounding.max_groups);
     const std::size_t aggregates = m_.aggregates.size();
     if (counted_.size() < groups_.size()) {
       counted_.resize(groups_.size());
@@ -255,7 +413,7 @@ class Kernel::Work {
     partials_.assign(scaled ? aggregates * parts_.size() : 0, 0);
     for (std::size_t p = 0; p < parts_.size(); ++p) {
       const UnitRows in = parts_[p].rows;
-      const std::uint32_t group = group_of(in.front());
+      const std::uint32_t group = parts_[p].group;
       UnitRows counted = in;
       if (m_.unit && bounding.max_rows_per_group && in.size() > *bounding.max_rows_per_group && needs_rows()) {
         kept_in_group_.assign(in.begin(), in.end());
@@ -278,7 +436,7 @@ class Kernel::Work {
       const std::span<Int128> of_all(partials_.data() + i * parts_.size(), parts_.size());
       scale_to_norm(of_all, bounding.l2_norms[i]);
       for (std::size_t p = 0; p < parts_.size(); ++p) {
-        totals_[group_of(parts_[p].rows.front()) * aggregates + i] += of_all[p];
+        totals_[parts_[p].group * aggregates + i] += of_all[p];
       }
     }
   }
@@ -365,9 +523,10 @@ class Kernel::Work {
     const std::size_t aggregates = m_.aggregates.size();
     counted_.resize(std::max(counted_.size(), groups_.size()));
     totals_.resize(counted_.size() * aggregates);
+    if (m_.listed) look_up_listed();
     std::map<std::vector<Cell>, MeasuredGroup> found;
     for (std::uint32_t group = 0; group < groups_.size(); ++group) {
-      if (m_.listed && !is_listed(group)) continue;
+      if (m_.listed && allowed_[group] == 0) continue;
       if (counted_[group] == 0 && !m_.keys.empty()) continue;
       MeasuredGroup one{.keys = groups_.keys(group), .units = m_.unit ? counted_[group] : 0, .totals = {}};
       for (std::size_t i = 0; i < aggregates; ++i) one.totals.push_back(totals_[group * aggregates + i]);
@@ -422,14 +581,24 @@ class Kernel::Work {
   Groups groups_;
   std::vector<std::size_t> place_;  // of each aggregate among the arguments
   std::vector<Words> arguments_;
-  std::vector<Values> sets_;  // of each aggregate; empty for most kinds
+  std::vector<std::optional<WholeClamp>> clamps_;  // of the arguments
+  std::vector<Values> sets_;                       // of each aggregate; empty for most kinds
   std::set<std::vector<Cell>> listed_;
-  std::vector<bool> allowed_;
-  std::vector<std::vector<std::uint64_t>> buckets_;
-  std::vector<std::optional<KeyedOrder::Tag>> tags_;
+  std::vector<std::uint8_t> allowed_;
+  std::optional<Buckets> buckets_;
+  std::vector<std::uint32_t> codes_;    // of the groups of a batch
+  std::vector<std::uint32_t> heaps_;    // of a bucket: where each begins, or ends
+  std::vector<std::uint32_t> heap_;     // of each record of a bucket
+  std::vector<std::uint64_t> records_;  // of a bucket, in heaps
+  std::vector<Place> sorted_;           // of a bucket
+  std::vector<Row> rows_;               // of a unit
+  std::vector<KeyedOrder::Tag> tags_;
   std::vector<std::uint64_t> counted_;  // units in each group
   std::vector<Int128> totals_;          // [group][aggregate]
   std::vector<Part> parts_;
+  std::vector<Part> kept_parts_;
+  std::vector<KeyedOrder::Rank> ranks_;  // of the parts of a unit
+  std::vector<std::uint32_t> ranked_;
   std::vector<Row> kept_;
   std::vector<Row> kept_in_group_;
   std::vector<std::uint64_t> different_;

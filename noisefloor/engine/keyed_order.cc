@@ -24,11 +24,17 @@ std::array<char, 8> eight_bytes(std::uint64_t value) {
   return bytes;
 }
 
+// Compilers know this for one instruction.
+std::uint64_t big_endian(const std::uint8_t* bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < 8; ++i) value = value << 8U | bytes[i];
+  return value;
+}
+
 template <std::size_t N>
 KeyedOrder::Rank rank_of(const ShortKey& key, const std::array<char, N>& text) {
-  KeyedOrder::Rank rank = 0;
-  for (const std::uint8_t byte : short_hash(key, {text.data(), text.size()})) rank = rank << 8U | byte;
-  return rank;
+  const ShortHash hash = short_hash(key, {text.data(), text.size()});
+  return static_cast<KeyedOrder::Rank>(big_endian(hash.data())) << 64U | big_endian(hash.data() + 8);
 }
 
 template <std::size_t N>

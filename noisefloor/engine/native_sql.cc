@@ -287,8 +287,9 @@ std::string NativeSql::call(const Expression& e, const Arguments& given) const {
         const auto whole = [&](double x) {
           return typed(Type::kInteger, std::to_string(static_cast<std::int64_t>(x)));
         };
-        return fmt::format("CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END", a[0].sql, whole(lower),
-                           whole(upper));
+        return fmt::format(
+            "CASE WHEN {0} NOT BETWEEN {1} AND {2} THEN CASE WHEN {0} < {1} THEN {1} ELSE {2} END ELSE {0} END",
+            a[0].sql, whole(lower), whole(upper));
       }
       const std::string x = e.arguments[0].type == Type::kNumber
                                 ? a[0].sql

@@ -13,7 +13,8 @@ namespace noisefloor::engine {
 struct PlacedColumn {
   std::string name;
   Type type = Type::kText;
-  std::string held = {};  // the engine's own type of the column, where it has one
+  std::string held = {};    // the engine's own type of the column, where it has one
+  bool never_null = false;  // the engine itself sees to it
 };
 
 struct PlacedTable {

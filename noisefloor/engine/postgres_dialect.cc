@@ -10,6 +10,8 @@ namespace {
 // Named in full where a name could be taken for another one: the search path is empty but for pg_catalog.
 constexpr const char* kEpoch = "DATE '1970-01-01'";
 
+bool is_plain_integer(std::string_view held) { return held == "int2" || held == "int4" || held == "int8"; }
+
 std::string days_of_date(const std::string& guard, const std::string& date) {
   return fmt::format("CASE WHEN {} THEN CAST({} - {} AS bigint) END", guard, date, kEpoch);
 }
@@ -173,13 +175,21 @@ std::string PostgresDialect::cell(const PlacedColumn& column) const {
   return "";
 }
 
+bool PostgresDialect::is_never_null(const Scan& scan, const std::string& column) const {
+  const auto table = find_table(tables_, scan);
+  if (!table) return false;
+  // A number or a date that does not fit becomes NULL when it is read.
+  const PlacedColumn& placed = find_column(*table.value(), column);
+  return placed.never_null && placed.type == Type::kInteger && is_plain_integer(placed.held);
+}
+
 Result<std::string> PostgresDialect::scan(const Scan& scan) const {
   NF_TRY(const PlacedTable* const table, find_table(tables_, scan));
   std::vector<std::string> selected;
   for (const NamedColumn& column : scan.columns) {
     selected.push_back(fmt::format("{} AS c{}", cell(find_column(*table, column.name)), selected.size()));
   }
-  if (selected.empty()) selected.emplace_back("1 AS nothing");
+  if (selected.empty()) selected.emplace_back("1 AS c0");
   return fmt::format("SELECT {} FROM {}", fmt::join(selected, ", "), table->from);
 }
 

@@ -18,6 +18,7 @@ class PostgresDialect final : public NativeSql {
       : tables_(std::move(tables)), server_(server), servers_(servers) {}
 
   [[nodiscard]] Result<std::string> scan(const Scan& scan) const override;
+  [[nodiscard]] bool is_never_null(const Scan& scan, const std::string& column) const override;
   [[nodiscard]] std::string by_bytes(const std::string& text) const override;
   [[nodiscard]] std::string minimum(Type type, const std::string& column) const override;
   [[nodiscard]] std::string maximum(Type type, const std::string& column) const override;

@@ -14,10 +14,12 @@
 namespace noisefloor::engine {
 namespace {
 
-// A domain is what it is made of; an enumeration is "enum".
+// A domain is what it is made of; an enumeration is "enum". PostgreSQL does not enforce NOT NULL in foreign tables, which
+// may also be parts of a table.
 constexpr const char* kHeldTypes =
     "SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END, "
-    "a.attnotnull FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = "
+    "a.attnotnull AND EXISTS (SELECT FROM pg_class c WHERE c.oid = a.attrelid AND c.relkind = 'r' AND NOT "
+    "c.relhassubclass) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = "
     "t.typbasetype "
     "WHERE a.attrelid = to_regclass({}) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum";
 
@@ -154,6 +156,7 @@ Result<void> find_held_types(PostgresConnection& connection, PlacedTable& table)
       return input_data_error(fmt::format("the table {} has no column {}", shown(table.name), shown(column.name)));
     }
     column.held = (*at)[1];
+    column.never_null = (*at)[2] == "t";
     if (dialect.cell(column).empty()) {
       return input_data_error(fmt::format("the column {} of the table {} holds {}, which is no {}", shown(column.name),
                                           shown(table.name), shown(column.held), name_of(column.type)));

@@ -40,4 +40,12 @@ bool is_whole_clamp(const Expression& steps) {
          is_whole_bound(a[1]) && is_whole_bound(a[2]);
 }
 
+std::optional<WholeClamp> clamp_of(const Expression& expression) {
+  if (!is_whole_clamp(expression)) return std::nullopt;
+  const auto whole = [&](std::size_t i) {
+    return static_cast<std::int64_t>(std::get<double>(expression.arguments[i].value));
+  };
+  return WholeClamp{whole(1), whole(2)};
+}
+
 }  // namespace noisefloor::engine

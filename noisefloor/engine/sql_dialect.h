@@ -6,6 +6,8 @@
 // Thread safety: const after creation.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +53,10 @@ class SqlDialect {
   [[nodiscard]] virtual std::string fenced(const std::string& select) const = 0;
   // Whether a join is fast only if its right side is computed first.
   [[nodiscard]] virtual bool fences_joins() const { return false; }
+  // Whether the engine groups by sorting, so that it takes longer than streaming the rows to the kernel.
+  [[nodiscard]] virtual bool groups_by_sorting() const { return false; }
+  // Whether a column of a scan is never NULL, because the engine itself sees to it.
+  [[nodiscard]] virtual bool is_never_null(const Scan& /*scan*/, const std::string& /*column*/) const { return false; }
   // Rows of one server among several: those whose unit has this remainder. Empty if the engine has one server.
   [[nodiscard]] virtual std::string belongs(Type /*unit*/, const std::string& /*column*/) const { return ""; }
 };
@@ -64,5 +70,14 @@ class SqlDialect {
 
 // Whether steps of this call are computed on integers alone with the same result: an integer and whole bounds, step 1.
 [[nodiscard]] bool is_whole_clamp(const Expression& steps);
+// The bounds of such a call. The kernel clamps its integers itself, and engines send them as they are: sent_argument().
+struct WholeClamp {
+  std::int64_t lower;
+  std::int64_t upper;
+};
+[[nodiscard]] std::optional<WholeClamp> clamp_of(const Expression& expression);
+[[nodiscard]] inline const Expression& sent_argument(const Expression& argument) {
+  return is_whole_clamp(argument) ? argument.arguments[0] : argument;
+}
 
 }  // namespace noisefloor::engine

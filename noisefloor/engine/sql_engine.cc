@@ -39,7 +39,7 @@ Error failed_measurement(std::string_view kind) {
 
 Result<Measured> SqlEngine::measure(const Measurement& m) {
   NF_TRY_VOID(check_measurement(m));
-  const bool by_servers = is_added_by_servers(m, servers_.size());
+  const bool by_servers = is_added_by_servers(m, servers_.front()->dialect(), servers_.size());
   std::vector<std::vector<Statement>> statements;
   for (const std::unique_ptr<SqlServer>& server : servers_) {
     if (by_servers) {
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> SqlEngine::explain(const Measurement& m) {
   std::vector<std::string> texts;
   for (const std::unique_ptr<SqlServer>& server : servers_) {
     std::string text;
-    if (is_added_by_servers(m, servers_.size())) {
+    if (is_added_by_servers(m, server->dialect(), servers_.size())) {
       NF_TRY(const std::vector<Statement> statements, total_statements(m, server->dialect()));
       for (const Statement& statement : statements) text += (text.empty() ? "" : ";\n") + statement.select;
     } else {

@@ -35,8 +35,9 @@ struct Range {
 Range allowed(const Measurement& m, std::size_t i) {
   Range range;
   const Aggregate& aggregate = m.aggregates[i];
-  if (aggregate.lower) range.low = *aggregate.lower;
-  if (aggregate.upper) range.high = *aggregate.upper;
+  const bool has_bounds = aggregate.kind == Kind::kRows || aggregate.kind == Kind::kSum;
+  if (has_bounds && aggregate.lower) range.low = *aggregate.lower;
+  if (has_bounds && aggregate.upper) range.high = *aggregate.upper;
   if (!m.bounding.l2_norms.empty() && has_norm(aggregate.kind)) {
     const std::int64_t most = std::min(m.bounding.l2_norms[i], std::int64_t{1} << 53);
     range.low = std::clamp(range.low, -most, most);
@@ -81,6 +82,17 @@ Summand summand(const Measurement& m, std::size_t i) {
   return result;
 }
 
+// Whether the column of the relation is one of a table that the engine keeps free of NULL.
+bool is_never_null(const Relation& relation, const std::string& name, const SqlDialect& dialect) {
+  if (const auto* scan = std::get_if<Scan>(&relation.node)) return dialect.is_never_null(*scan, name);
+  if (const auto* filter = std::get_if<Filter>(&relation.node)) return is_never_null(*filter->input, name, dialect);
+  const auto* project = std::get_if<Project>(&relation.node);
+  if (project == nullptr) return false;
+  const auto at = std::ranges::find(project->columns, name, &NamedExpression::name);
+  return at != project->columns.end() && at->expression.function == Function::kColumn &&
+         is_never_null(*project->input, at->expression.name, dialect);
+}
+
 // The unit, keys and arguments as c0, c1, …, of rows that have a unit on this server.
 Result<SqlRows> measured_rows(const Measurement& m, const SqlDialect& dialect, bool with_unit, bool bounded) {
   NF_TRY(SqlRows input, sql_of(*m.rows, dialect));
@@ -91,10 +103,14 @@ Result<SqlRows> measured_rows(const Measurement& m, const SqlDialect& dialect, b
   for (std::size_t i = 0; i < m.aggregates.size(); ++i) {
     const Aggregate& aggregate = m.aggregates[i];
     if (!aggregate.argument) continue;
-    const bool is_sum = bounded && aggregate.kind == Kind::kSum;
-    wanted.push_back({"", is_sum ? summand(m, i).value : *aggregate.argument});
+    if (bounded) {
+      wanted.push_back({"", aggregate.kind == Kind::kSum ? summand(m, i).value : *aggregate.argument});
+    } else {
+      wanted.push_back({"", sent_argument(*aggregate.argument)});
+    }
   }
   if (!m.unit) return sql_project(input, wanted, nullptr, dialect);
+  const bool never_null = is_never_null(*m.rows, *m.unit, dialect);
   const Type unit_type = type_in(columns, *m.unit);
   const Expression has_unit =
       call(Function::kNot, Type::kTruth, {call(Function::kIsNull, Type::kTruth, {column(*m.unit, unit_type)})});
@@ -105,7 +121,7 @@ Result<SqlRows> measured_rows(const Measurement& m, const SqlDialect& dialect, b
     for (std::size_t i = 0; i < columns.size(); ++i) all.push_back(fmt::format("c{}", i));
     input.select = fmt::format("SELECT {} FROM ({}) AS s WHERE {}", fmt::join(all, ", "), input.select, belongs);
   }
-  return sql_project(input, wanted, &has_unit, dialect);
+  return sql_project(input, wanted, never_null ? nullptr : &has_unit, dialect);
 }
 
 std::vector<Type> types_of(const SqlRows& rows) {
@@ -141,8 +157,9 @@ Result<Statement> rows_statement(const Measurement& m, const SqlDialect& dialect
   return Statement{std::move(rows.select), std::move(types)};
 }
 
-bool is_added_by_servers(const Measurement& m, std::size_t servers) {
+bool is_added_by_servers(const Measurement& m, const SqlDialect& dialect, std::size_t servers) {
   if (m.unit && !m.one_row_per_unit) return false;
+  if (!m.keys.empty() && dialect.groups_by_sorting()) return false;
   // A value may be on two servers.
   return servers == 1 || std::ranges::none_of(m.aggregates, [](const Aggregate& aggregate) {
            return aggregate.kind == Kind::kDistinct;

@@ -23,8 +23,8 @@ struct Statement {
 // Every row with its unit, its keys, and the arguments of all aggregates that have one: for the kernel.
 [[nodiscard]] Result<Statement> rows_statement(const Measurement& m, const SqlDialect& dialect);
 
-// Whether the servers can add the rows up themselves.
-[[nodiscard]] bool is_added_by_servers(const Measurement& m, std::size_t servers);
+// Whether the servers, all of this dialect, add the rows up themselves.
+[[nodiscard]] bool is_added_by_servers(const Measurement& m, const SqlDialect& dialect, std::size_t servers);
 // The statements for that: the first gives totals, and one more for each aggregate of kind kValues.
 [[nodiscard]] Result<std::vector<Statement>> total_statements(const Measurement& m, const SqlDialect& dialect);
 

@@ -125,7 +125,7 @@ class Writer {
           fmt::format("{} AS c{}", layers.add(e.expression, out.weights.emplace_back()), selected.size()));
       out.columns.push_back({e.name, e.expression.type});
     }
-    if (selected.empty()) selected.emplace_back("1 AS nothing");
+    if (selected.empty()) selected.emplace_back("1 AS c0");
     std::size_t condition_weight = 0;
     const std::string where =
         condition == nullptr ? "" : fmt::format(" WHERE {}", layers.add(*condition, condition_weight));

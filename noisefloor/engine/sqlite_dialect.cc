@@ -149,7 +149,7 @@ Result<std::string> SqliteDialect::scan(const Scan& scan) const {
     }
     selected.push_back(fmt::format("{} AS c{}", cell, selected.size()));
   }
-  if (selected.empty()) selected.emplace_back("1 AS nothing");
+  if (selected.empty()) selected.emplace_back("1 AS c0");
   return fmt::format("SELECT {} FROM {}", fmt::join(selected, ", "), table->from);
 }
 

@@ -23,6 +23,7 @@ class SqliteDialect final : public SqlDialect {
   [[nodiscard]] std::string exact_sum(const std::string& column, bool is_small) const override;
   [[nodiscard]] std::string fenced(const std::string& select) const override;
   [[nodiscard]] bool fences_joins() const override { return true; }
+  [[nodiscard]] bool groups_by_sorting() const override { return true; }
 
  private:
   std::vector<PlacedTable> tables_;
