@@ -4,9 +4,9 @@
 //               [--postgres FILE] [--servers 3] [--folder DIR] [--growth]
 //
 // FILE holds the connection string of a PostgreSQL server of the benchmark's own (tests/support/postgres_server start).
-// Seconds are those of processors, of this process and of PostgreSQL's: they say the same on a busy machine. The answers
-// are checked: raw ones against the rows as they were made, bounded ones against the plainest code (the reference
-// engine) where the table is small, and against each other always.
+// Seconds are those of processors, of this process and of PostgreSQL's: they say the same on a busy machine. The
+// answers are checked: raw ones against the rows as they were made, bounded ones against the plainest code (the
+// reference engine) where the table is small, and against each other always.
 #include <fmt/format.h>
 #include <libpq-fe.h>
 #include <sqlite3.h>

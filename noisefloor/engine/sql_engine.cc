@@ -75,9 +75,13 @@ Result<std::vector<std::string>> SqlEngine::explain(const Measurement& m) {
     std::string text;
     if (is_added_by_servers(m, server->dialect(), servers_.size())) {
       NF_TRY(const std::vector<Statement> statements, total_statements(m, server->dialect()));
-      for (const Statement& statement : statements) text += (text.empty() ? "" : ";\n") + statement.select;
+      for (const Statement& statement : statements) {
+        NF_TRY_VOID(server->check(statement.select));
+        text += (text.empty() ? "" : ";\n") + statement.select;
+      }
     } else {
       NF_TRY(Statement statement, rows_statement(m, server->dialect()));
+      NF_TRY_VOID(server->check(statement.select));
       text = std::move(statement.select);
     }
     texts.push_back(std::move(text));

@@ -30,6 +30,8 @@ class SqlServer {
   // All statements until end() see the same rows.
   [[nodiscard]] virtual Result<void> begin() { return success(); }
   virtual void end() {}
+  // kInvalidArgument if the server would not take the SELECT, whatever the rows are. Reads no table.
+  [[nodiscard]] virtual Result<void> check(const std::string& /*select*/) { return success(); }
   // Runs one SELECT whose columns have these types.
   [[nodiscard]] virtual Result<void> run(const std::string& select, std::span<const Type> types,
                                          const TakeBatch& take) = 0;

@@ -117,6 +117,11 @@ class Writer {
         (condition != nullptr && has_zero_byte(*condition))) {
       return invalid_argument("a text in a query must not hold a zero byte");
     }
+    if (condition == nullptr && is_identity(input, expressions)) {
+      SqlRows same = input;
+      for (std::size_t i = 0; i < expressions.size(); ++i) same.columns[i].name = expressions[i].name;
+      return same;
+    }
     Layers layers(input, dialect_);
     SqlRows out;
     std::vector<std::string> selected;
@@ -140,6 +145,14 @@ class Writer {
   }
 
  private:
+  // Whether the expressions are all columns of the input, in their order.
+  static bool is_identity(const SqlRows& input, const std::vector<NamedExpression>& expressions) {
+    return expressions.size() == input.columns.size() && !expressions.empty() &&
+           std::ranges::equal(expressions, input.columns, [](const NamedExpression& e, const NamedColumn& column) {
+             return e.expression.function == Function::kColumn && e.expression.name == column.name;
+           });
+  }
+
   Result<SqlRows> rows_of(const Scan& scan) const {
     NF_TRY(std::string select, dialect_.scan(scan));
     return SqlRows{std::move(select), {}, std::vector<std::size_t>(scan.columns.size(), 5)};
@@ -150,9 +163,11 @@ class Writer {
     return project(input, all_of(input.columns), &filter.condition);
   }
 
+  // With a filter below it, as one SELECT: engines take only so many subqueries within each other.
   Result<SqlRows> rows_of(const Project& node) const {
-    NF_TRY(const SqlRows input, rows(*node.input));
-    return project(input, node.columns, nullptr);
+    const auto* filter = std::get_if<Filter>(&node.input->node);
+    NF_TRY(const SqlRows input, rows(filter == nullptr ? *node.input : *filter->input));
+    return project(input, node.columns, filter == nullptr ? nullptr : &filter->condition);
   }
 
   Result<SqlRows> rows_of(const Join& join) const {

@@ -62,6 +62,17 @@ class SqliteServer final : public SqlServer {
     sqlite3_exec(database_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
   }
 
+  [[nodiscard]] Result<void> check(const std::string& select) override {
+    sqlite3_stmt* prepared = nullptr;
+    const int status =
+        sqlite3_prepare_v2(database_.get(), select.c_str(), static_cast<int>(select.size()) + 1, &prepared, nullptr);
+    const SqliteStatement statement(prepared);
+    if (status == SQLITE_OK) return success();
+    return invalid_argument(
+        "this query has more joins and subqueries within each other than SQLite takes: ask it in parts, or put the "
+        "tables into DuckDB or PostgreSQL");
+  }
+
   [[nodiscard]] Result<void> run(const std::string& select, std::span<const Type> types,
                                  const TakeBatch& take) override {
     sqlite3_stmt* prepared = nullptr;

@@ -141,6 +141,7 @@ Result<Asked> ask(const DescribedRows& rows, std::span<const std::string> statem
     }
   }
   NF_TRY_VOID(made.engine->open());
+  for (const Plan& plan : *made.plans) NF_TRY_VOID(made.engine->explain(plan.measurement));  // before anything is spent
   NF_TRY(ReleasedAnswer released, ask_dataset(rows, made.question, made.asker, ledger, outlet, conflict));
   return asked_of(std::move(released), made.plans->size());
 }

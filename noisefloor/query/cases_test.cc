@@ -108,7 +108,8 @@ TEST_F(Cases, BecomeWhatTheirFilesState) {
     ASSERT_FALSE(each.facts.empty()) << "state plan: or refused:";
     const Result<Plan> plan = plan_query(each.policy, each.text, each.options);
     if (each.facts[0].first == "refused") {
-      ASSERT_FALSE(plan.has_value()) << "it was understood: " << plan.value().canonical;
+      EXPECT_FALSE(plan.has_value()) << "it was understood: " << plan.value().canonical;
+      if (plan.has_value()) continue;
       EXPECT_NE(plan.error().message.find(each.facts[0].second), std::string::npos) << plan.error().message;
       EXPECT_EQ(plan.error().message.find('\n'), std::string::npos) << plan.error().message;
       continue;
