@@ -2,27 +2,30 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 
+#include "noisefloor/accounting/pld.h"
 #include "noisefloor/base/text.h"
 #include "noisefloor/dataset/described_tables.h"
+#include "noisefloor/query/bought.h"
 #include "noisefloor/query/explanation.h"
 #include "noisefloor/query/lazy_engine.h"
 #include "noisefloor/query/noise.h"
 #include "noisefloor/query/parse.h"
+#include "noisefloor/query/reuse.h"
+#include "noisefloor/query/shown_table.h"
 #include "noisefloor/statistics/column_questions.h"
 
 namespace noisefloor::query {
 namespace {
 
-// A question that is ready, and what it is known by.
-struct Prepared {
-  Plans plans;
-  std::shared_ptr<LazyEngine> engine;
-  Question question;
-  DatasetAsker asker;
-};
+constexpr const char* kTakenAsPublic =
+    "tables, bounds, units and public names of groups are those of the dataset's description, stated without looking "
+    "at the data";
 
 Error needs_no_noise(const DatasetDescription& description) {
   return invalid_argument(
@@ -30,69 +33,235 @@ Error needs_no_noise(const DatasetDescription& description) {
                   shown(description.name)));
 }
 
-Result<Prepared> prepare(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms) {
-  if (rows.description.is_public()) return needs_no_noise(rows.description);
-  NF_TRY(const TablesFormat tables, tables_of(rows.description));
-  NF_TRY(std::vector<Plan> made, plans_of(rows.description, statements, terms.limits));
-  const auto plans = std::make_shared<const std::vector<Plan>>(std::move(made));
-  auto engine = std::make_shared<LazyEngine>(source_of(tables, rows.folder));
-  NF_TRY(Question question, queries_question(plans, terms.noise, engine));
-  question.data =
-      "tables, bounds, units and public names of groups are those of the dataset's description, stated without looking "
-      "at the data";
-  DatasetAsker asker{terms.key.empty() ? key_of(question) : terms.key, terms.program_version, terms.unknown};
-  return Prepared{plans, std::move(engine), std::move(question), std::move(asker)};
-}
+// What the ledger knows of the dataset: the budget that pays, and since which entry its rows are what they are.
+struct Standing {
+  std::string budget;                      // empty: none yet, or nothing is given out any more
+  std::optional<std::uint64_t> rows = {};  // the entry with which the present rows came
+};
 
-// The budget that the ledger has for the dataset, or else the described one.
-Result<std::string> budget_of(const DatasetDescription& description, Ledger& ledger) {
-  std::string budget = description.budget->name;
-  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+Result<Standing> standing_of(const DatasetDescription& description, Ledger* ledger) {
+  Standing standing;
+  if (ledger == nullptr) return standing;
+  NF_TRY_VOID(ledger->read([&](const LedgerState& state) -> Result<void> {
     const LedgerState::Dataset* const known = state.find_dataset(description.name);
-    if (known != nullptr && !known->is_public()) budget = known->budget;
-    if (known != nullptr && known->retired) budget.clear();  // nothing of it is given out any more
+    if (known == nullptr || known->is_public() || known->retired) return success();
+    standing.budget = known->budget;
+    standing.rows = known->entry;
+    for (const LedgerState::Dataset::Content& content : known->contents) {
+      standing.rows = std::max(*standing.rows, content.entry);
+    }
     return success();
   }));
-  return budget;
+  return standing;
 }
 
-std::vector<AnswerTable> tables_in(const Answer& answer, std::size_t plans) {
+struct Bill {
+  Plans plans;                                        // to be bought
+  std::vector<std::size_t> places;                    // of these among all statements
+  std::vector<std::optional<DerivedAnswer>> derived;  // of all statements: what follows from what was bought
+  std::vector<std::optional<std::size_t>> same_as;    // of all statements: an earlier one with the same text
+  std::optional<Question> question;                   // nothing if all follow
+  DatasetAsker asker;
+};
+
+// What has to be bought: everything, if the analyst names the question anew.
+class Billing {
+ public:
+  Billing(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms)
+      : rows_(rows), statements_(statements), terms_(terms) {}
+
+  [[nodiscard]] static Result<Billing> of(const DescribedRows& rows, std::span<const std::string> statements,
+                                          const AskTerms& terms) {
+    if (rows.description.is_public()) return needs_no_noise(rows.description);
+    Billing made(rows, statements, terms);
+    NF_TRY(const TablesFormat tables, tables_of(rows.description));
+    NF_TRY_VOID(made.plan());
+    // Terms that mean nothing are refused, also where nothing has to be bought.
+    std::vector<std::size_t> every(made.all_.size());
+    std::iota(every.begin(), every.end(), 0);
+    NF_TRY_VOID(made.split(every, made.all_));
+    made.engine_ = std::make_shared<LazyEngine>(source_of(tables, rows.folder));
+    return made;
+  }
+
+  [[nodiscard]] Result<Bill> bill(Ledger* ledger, const Standing& standing) {
+    Bill bill;
+    bill.derived.resize(all_.size());
+    bill.same_as.resize(all_.size());
+    std::vector<KeptQueries> kept;
+    const bool looks = terms_.key.empty() && ledger != nullptr && !standing.budget.empty();
+    if (looks) {
+      NF_TRY(kept, answers_in(*ledger, standing.budget, *about().provenance.dataset, *standing.rows));
+    }
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      for (std::size_t j = 0; j < i && !bill.same_as[i]; ++j) {
+        if (all_[j].canonical == all_[i].canonical && !bill.same_as[j]) bill.same_as[i] = j;
+      }
+      if (bill.same_as[i]) continue;
+      NF_TRY(bill.derived[i], derived_answer(all_[i], terms_.noise.epsilon, kept));
+      if (!bill.derived[i]) bill.places.push_back(i);
+    }
+    NF_TRY_VOID(finish(bill, standing));
+    return bill;
+  }
+
+  // All statements, whatever was bought.
+  [[nodiscard]] Result<Bill> whole(const Standing& standing) {
+    Bill bill;
+    bill.derived.resize(all_.size());
+    bill.same_as.resize(all_.size());
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      for (std::size_t j = 0; j < i && !bill.same_as[i]; ++j) {
+        if (all_[j].canonical == all_[i].canonical && !bill.same_as[j]) bill.same_as[i] = j;
+      }
+      if (!bill.same_as[i]) bill.places.push_back(i);
+    }
+    NF_TRY_VOID(finish(bill, standing));
+    return bill;
+  }
+
+  [[nodiscard]] NoiseSplit split_of_all() const {
+    std::vector<std::size_t> every(all_.size());
+    std::iota(every.begin(), every.end(), 0);
+    return *splits_.at(every);
+  }
+  [[nodiscard]] AnswerRequest about() const { return request_about(rows_.description, {}); }
+  [[nodiscard]] const std::vector<Plan>& plans() const { return all_; }
+  [[nodiscard]] LazyEngine& engine() { return *engine_; }
+
+ private:
+  // The split of these statements, whose plans are equal to `plans`. Each is made once: accounting takes time.
+  [[nodiscard]] Result<std::shared_ptr<const NoiseSplit>> split(const std::vector<std::size_t>& places,
+                                                                const std::vector<Plan>& plans) {
+    auto found = splits_.find(places);
+    if (found == splits_.end()) {
+      NF_TRY(NoiseSplit made, split_budget(plans, terms_.noise));
+      found = splits_.emplace(places, std::make_shared<const NoiseSplit>(std::move(made))).first;
+    }
+    return found->second;
+  }
+
+  [[nodiscard]] Result<void> finish(Bill& bill, const Standing& standing) {
+    bill.asker = {terms_.key, terms_.program_version, terms_.unknown};
+    if (bill.places.empty()) return success();
+    // Plans hold secrets and are not copied: those that are bought are planned anew.
+    NF_TRY(std::vector<Plan> again, plans_of(rows_.description, statements_, terms_.limits));
+    std::vector<Plan> bought;
+    for (const std::size_t place : bill.places) bought.push_back(std::move(again[place]));
+    bill.plans = std::make_shared<const std::vector<Plan>>(std::move(bought));
+    NF_TRY(const auto divided, split(bill.places, *bill.plans));
+    bill.question = queries_question(bill.plans, terms_.noise, engine_, divided);
+    bill.question->data = kTakenAsPublic;
+    // Other rows are another question.
+    if (bill.asker.key.empty()) {
+      bill.asker.key = key_of(*bill.question);
+      if (standing.rows) bill.asker.key += fmt::format("-{}", *standing.rows);
+    }
+    return success();
+  }
+
+  [[nodiscard]] Result<void> plan() {
+    NF_TRY(all_, plans_of(rows_.description, statements_, terms_.limits));
+    return success();
+  }
+
+  const DescribedRows& rows_;
+  std::span<const std::string> statements_;
+  const AskTerms& terms_;
+  std::vector<Plan> all_;
+  std::shared_ptr<LazyEngine> engine_;
+  std::map<std::vector<std::size_t>, std::shared_ptr<const NoiseSplit>> splits_;
+};
+
+// The tables of an answer, under the names that these plans give their columns.
+Result<std::vector<AnswerTable>> tables_in(const Answer& answer, const std::vector<Plan>& plans,
+                                           Confidence confidence) {
+  NF_TRY(const Bought bought, parse_bought(answer.configuration));
+  const Error wrong = verification_failed("the answer under this key is not one of these queries");
+  if (bought.plans.size() != plans.size()) return wrong;
   std::vector<AnswerTable> tables;
-  for (std::size_t i = 0; i < plans; ++i) {
-    const AnswerValue* const value = find_value(answer, table_name(i, plans));
-    if (value != nullptr) tables.push_back(std::get<AnswerTable>(value->value));
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const AnswerValue* const value = find_value(answer, bought_name(i, plans.size()));
+    const auto* table = value == nullptr ? nullptr : std::get_if<AnswerTable>(&value->value);
+    if (table == nullptr || bought.plans[i].quantities.size() != plans[i].quantities.size()) return wrong;
+    NoisedGroups noised;
+    NF_TRY(noised.groups, groups_in(*table, bought.plans[i].key_types, bought.plans[i].quantities.size()));
+    for (const BoughtQuantity& quantity : bought.plans[i].quantities) {
+      noised.errors.push_back(quantity.error);
+      noised.has_error.push_back(quantity.has_error);
+    }
+    tables.push_back(shown_table(plans[i], noised, confidence));
   }
   return tables;
 }
 
-Result<Asked> asked_of(ReleasedAnswer released, std::size_t plans) {
-  if (!released.answer) return verification_failed("the answer under this key was written by another program");
+// What the statements would cost one by one, each at the whole δ.
+Result<double> one_by_one(const std::vector<Plan>& plans, const NoiseTerms& terms) {
+  NF_TRY(const NoiseSplit split, split_budget(plans, terms));
+  double sum = 0;
+  for (const PlanNoise& plan : split.plans) {
+    NF_TRY(const Interval epsilon, pld_epsilon(plan.event, split.statement.adjacency, split.delta));
+    sum += epsilon.upper;
+  }
+  return sum;
+}
+
+// Puts together what was bought now and what follows from earlier answers.
+Result<Asked> asked_of(const std::vector<Plan>& plans, const Bill& bill, std::optional<ReleasedAnswer> released,
+                       const NoiseTerms& terms) {
   Asked asked;
-  asked.tables = tables_in(*released.answer, plans);
-  asked.is_free = released.again;
-  asked.paid_by = released.release.certificate.spend->reservations;
+  std::vector<AnswerTable> bought;
+  if (released) {
+    if (!released->answer) return verification_failed("the answer under this key was written by another program");
+    NF_TRY(bought, tables_in(*released->answer, *bill.plans, terms.confidence));
+    asked.paid_by = released->release.certificate.spend->reservations;
+  }
+  asked.is_free = !released || released->again;
+  asked.tables.resize(plans.size());
+  for (std::size_t i = 0; i < bill.places.size(); ++i) asked.tables[bill.places[i]] = std::move(bought[i]);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!bill.derived[i]) continue;
+    const DerivedAnswer& from = *bill.derived[i];
+    asked.tables[i] = shown_table(plans[i], from.groups, terms.confidence);
+    asked.notes.push_back(fmt::format("{}computed from what reservation {} bought, for nothing: {}",
+                                      plans.size() == 1 ? "" : fmt::format("query {}: ", i + 1), from.reservation,
+                                      from.how));
+    if (std::find(asked.paid_by.begin(), asked.paid_by.end(), from.reservation) == asked.paid_by.end()) {
+      asked.paid_by.push_back(from.reservation);
+    }
+  }
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (bill.same_as[i]) asked.tables[i] = asked.tables[*bill.same_as[i]];
+  }
+  if (released && !released->again && bill.places.size() > 1) {
+    NF_TRY(const double apart, one_by_one(*bill.plans, terms));
+    const double together = released->release.certificate.epsilon.upper;
+    if (apart > together * 1.001) {
+      asked.notes.push_back(
+          fmt::format("asked one by one, with the same noise, they would cost epsilon {:.4g}", apart));
+    }
+  }
   asked.released = std::move(released);
   return asked;
 }
 
-// Whether the ledger has answered this very key.
-Result<bool> is_answered(Ledger& ledger, const std::string& budget, const std::string& key) {
+// The answer to this very question about these rows, if it was given before: its document, written again.
+Result<std::optional<Asked>> asked_again(Billing& billing, const DescribedRows& rows, const AskTerms& terms,
+                                         const Standing& standing, Ledger& ledger, Outlet& outlet) {
+  if (standing.budget.empty()) return std::optional<Asked>{};
+  NF_TRY(const Bill bill, billing.whole(standing));
   bool answered = false;
   NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
-    const std::optional<std::uint64_t> known = state.find_key(budget, key);
+    const std::optional<std::uint64_t> known = state.find_key(standing.budget, bill.asker.key);
     answered = known && state.find_spend(*known)->status == SpendStatus::kCommitted;
     return success();
   }));
-  return answered;
-}
-
-bool has_budget(Ledger& ledger, const std::string& budget) {
-  bool there = false;
-  const Result<void> read = ledger.read([&](const LedgerState& state) -> Result<void> {
-    there = state.find(budget) != nullptr;
-    return success();
-  });
-  return read.has_value() && there;
+  if (!answered) return std::optional<Asked>{};
+  AnswerRequest request = request_about(rows.description, bill.asker);
+  request.budget = standing.budget;
+  NF_TRY(ReleasedAnswer released, release_answer(request, *bill.question, ledger, outlet));
+  NF_TRY(Asked asked, asked_of(billing.plans(), bill, std::move(released), terms.noise));
+  return std::optional<Asked>(std::move(asked));
 }
 
 }  // namespace
@@ -129,44 +298,73 @@ Result<Asked> ask(const DescribedRows& rows, std::string_view statement, const A
 
 Result<Asked> ask(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms,
                   Ledger& ledger, Outlet& outlet, std::optional<DatasetConflict>* conflict) {
-  NF_TRY(Prepared made, prepare(rows, statements, terms));
-  NF_TRY(const std::string budget, budget_of(rows.description, ledger));
-  if (!budget.empty() && has_budget(ledger, budget)) {
-    AnswerRequest request = request_about(rows.description, made.asker);
-    request.budget = budget;
-    NF_TRY(const bool answered, is_answered(ledger, budget, made.asker.key));
-    if (answered) {
-      NF_TRY(ReleasedAnswer released, release_answer(request, made.question, ledger, outlet));
-      return asked_of(std::move(released), made.plans->size());
+  NF_TRY(Billing billing, Billing::of(rows, statements, terms));
+  NF_TRY(Standing standing, standing_of(rows.description, &ledger));
+  // The very same question: its document is given again.
+  NF_TRY(std::optional<Asked> again, asked_again(billing, rows, terms, standing, ledger, outlet));
+  if (again) return std::move(*again);
+  NF_TRY(Bill bill, billing.bill(&ledger, standing));
+  if (bill.question) {
+    NF_TRY_VOID(billing.engine().open());
+    // What an engine cannot be asked is found before anything is spent.
+    for (const Plan& plan : *bill.plans) NF_TRY_VOID(billing.engine().explain(measurement_of(plan, {})));
+    AnswerRequest request = request_about(rows.description, bill.asker);
+    NF_TRY_VOID(rehearse(*bill.question, request.provenance));
+    NF_TRY(const ReserveRequest spend, spend_of(request, *bill.question, &ledger));
+    NF_TRY(request.budget, find_payer(ledger, rows, {&spend, 1}, terms.unknown, conflict));
+    NF_TRY(const Standing claimed, standing_of(rows.description, &ledger));
+    if (claimed.rows != standing.rows && terms.key.empty()) {
+      // The rows are new, or others: what was bought about earlier ones answers nothing.
+      NF_TRY(bill, billing.bill(&ledger, claimed));
+      request.key = bill.asker.key;
+    }
+    if (bill.question) {
+      NF_TRY(ReleasedAnswer released, release_answer(request, *bill.question, ledger, outlet));
+      return asked_of(billing.plans(), bill, std::move(released), terms.noise);
     }
   }
-  NF_TRY_VOID(made.engine->open());
-  for (const Plan& plan : *made.plans) NF_TRY_VOID(made.engine->explain(plan.measurement));  // before anything is spent
-  NF_TRY(ReleasedAnswer released, ask_dataset(rows, made.question, made.asker, ledger, outlet, conflict));
-  return asked_of(std::move(released), made.plans->size());
+  if (dynamic_cast<LedgerOutlet*>(&outlet) == nullptr) {
+    return invalid_argument(
+        "this answer follows from what was bought before, so there is no new release to write to a file: show it, or "
+        "ask under a new key and pay");
+  }
+  return asked_of(billing.plans(), bill, std::nullopt, terms.noise);
 }
 
 Result<Forecast> forecast(const DescribedRows& rows, std::span<const std::string> statements, const AskTerms& terms,
                           Ledger* ledger) {
-  NF_TRY(Prepared made, prepare(rows, statements, terms));
-  NF_TRY(Outlook outlook, outlook_about(rows.description, made.question, made.asker, ledger));
-  AnswerRequest request = request_about(rows.description, made.asker);
-  return Forecast{std::move(made.question), std::move(request), std::move(outlook)};
+  NF_TRY(Billing billing, Billing::of(rows, statements, terms));
+  NF_TRY(const Standing standing, standing_of(rows.description, ledger));
+  NF_TRY(Bill bill, billing.bill(ledger, standing));
+  if (bill.question) {
+    NF_TRY(Outlook outlook, outlook_about(rows.description, *bill.question, bill.asker, ledger));
+    return Forecast{std::move(bill.question), request_about(rows.description, bill.asker), std::move(outlook)};
+  }
+  Outlook free{.budget_is_there = true, .asked_before = true, .fits = true};
+  return Forecast{std::nullopt, request_about(rows.description, bill.asker), std::move(free), true};
 }
 
 Result<std::string> explanation(const DescribedRows& rows, std::span<const std::string> statements,
                                 const AskTerms& terms, Ledger* ledger) {
-  NF_TRY(Prepared made, prepare(rows, statements, terms));
-  NF_TRY(const NoiseSplit split, split_budget(*made.plans, terms.noise));
+  NF_TRY(Billing billing, Billing::of(rows, statements, terms));
+  const NoiseSplit split = billing.split_of_all();
   NF_TRY(const TablesFormat tables, tables_of(rows.description));
   engine::Source source = source_of(tables, rows.folder);
   source.without_rows = true;
   const Result<std::unique_ptr<engine::Engine>> engine = engine::open_engine(source);
-  std::string text =
-      explained(rows.description, *made.plans, split, terms.noise, engine.has_value() ? engine.value().get() : nullptr,
-                engine.has_value() ? std::string() : engine.error().message);
-  NF_TRY(const Outlook outlook, outlook_about(rows.description, made.question, made.asker, ledger));
-  if (outlook.asked_before) return text + "  bought          before: asking costs nothing\n";
+  std::string text = explained(rows.description, billing.plans(), split, terms.noise,
+                               engine.has_value() ? engine.value().get() : nullptr,
+                               engine.has_value() ? std::string() : engine.error().message);
+  NF_TRY(const Standing standing, standing_of(rows.description, ledger));
+  NF_TRY(const Bill bill, billing.bill(ledger, standing));
+  for (std::size_t i = 0; i < bill.derived.size(); ++i) {
+    if (!bill.derived[i]) continue;
+    text += fmt::format("  {:<15} {}reservation {} has bought it: nothing would be spent ({})\n", "free",
+                        bill.derived.size() == 1 ? "" : fmt::format("query {}: ", i + 1), bill.derived[i]->reservation,
+                        bill.derived[i]->how);
+  }
+  if (!bill.question) return text;
+  NF_TRY(const Outlook outlook, outlook_about(rows.description, *bill.question, bill.asker, ledger));
   if (!outlook.left.empty()) text += fmt::format("  left            {}\n", outlook.left);
   text += outlook.fits ? "  fits            yes\n" : fmt::format("  fits            no: {}\n", outlook.refusal);
   return text;

@@ -67,7 +67,7 @@ struct Asked {
 // What asking would cost and whether the budget allows for it. No row is read, and nothing is spent. The ledger may be
 // null: then the budget would be made.
 struct Forecast {
-  Question question;
+  std::optional<Question> question;  // what would be bought; nothing where all follows from what was bought
   AnswerRequest request;
   Outlook outlook;
   bool is_free = false;  // it would be computed from what was bought

@@ -51,6 +51,7 @@ Json json_of(const BoughtPlan& plan, const Plan& from, const PlanNoise& noise) {
     quantities.push_back(std::move(made));
   }
   Json made = {{"text", digest_of_text(from.canonical)},
+               {"measured", plan.measured},
                {"rows", plan.rows},
                {"conditions", plan.conditions},
                {"keys", plan.keys},
@@ -68,6 +69,7 @@ Json json_of(const BoughtPlan& plan, const Plan& from, const PlanNoise& noise) {
 
 BoughtPlan plan_of(const Json& json) {
   BoughtPlan plan;
+  plan.measured = json.at("measured").get<std::string>();
   plan.rows = json.at("rows").get<std::string>();
   plan.conditions = json.at("conditions").get<std::vector<std::string>>();
   plan.keys = json.at("keys").get<std::vector<std::string>>();
@@ -94,8 +96,18 @@ BoughtPlan plan_of(const Json& json) {
 
 std::string digest_of_text(std::string_view text) { return to_hex(blake2b(text)); }
 
+std::string measured_digest(const Plan& plan) {
+  std::string text = fmt::format("{} {} {} {}", canonical_text(plan.measurement), name_of(plan.unit),
+                                 name_of(plan.adjacency), plan.private_keys);
+  for (const Quantity& quantity : plan.quantities) {
+    text += fmt::format(" {} {:.17g} {:.17g}", static_cast<int>(quantity.kind), quantity.step, quantity.level);
+  }
+  return digest_of_text(text);
+}
+
 BoughtPlan bought_plan(const Plan& plan, const PlanNoise& noise) {
   BoughtPlan made;
+  made.measured = measured_digest(plan);
   made.rows = digest_of_text(plan.origin.rows);
   for (const engine::Expression& condition : plan.origin.conditions) {
     made.conditions.push_back(digest_of_text(canonical_text(condition)));

@@ -27,6 +27,7 @@ struct BoughtQuantity {
 };
 
 struct BoughtPlan {
+  std::string measured;                 // digest of all that is measured, and for whom
   std::string rows;                     // digest of Origin::rows
   std::vector<std::string> conditions;  // digests of canonical texts, sorted, each once
   std::vector<std::string> keys;        // digests of canonical texts, in the order of the table
@@ -40,6 +41,9 @@ struct Bought {
   double delta = 0;
   std::vector<BoughtPlan> plans;
 };
+
+// Equal for plans that measure the same, whatever they compute from it.
+[[nodiscard]] std::string measured_digest(const Plan& plan);
 
 [[nodiscard]] BoughtPlan bought_plan(const Plan& plan, const PlanNoise& noise);
 

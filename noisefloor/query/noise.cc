@@ -58,7 +58,12 @@ std::string key_of(const Question& question) {
 
 Result<Question> queries_question(Plans asked, const NoiseTerms& terms, std::shared_ptr<engine::Engine> engine) {
   NF_TRY(NoiseSplit made, split_budget(*asked, terms));
-  const auto split = std::make_shared<const NoiseSplit>(std::move(made));
+  return queries_question(std::move(asked), terms, std::move(engine),
+                          std::make_shared<const NoiseSplit>(std::move(made)));
+}
+
+Question queries_question(Plans asked, const NoiseTerms& terms, std::shared_ptr<engine::Engine> engine,
+                          std::shared_ptr<const NoiseSplit> split) {
   Question question{kQueryMechanism, split->statement, split->delta, AskedFor{terms.epsilon}};
   question.configuration = configuration_of(*asked, *split, terms);
   const Confidence confidence = terms.confidence;

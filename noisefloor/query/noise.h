@@ -33,6 +33,9 @@ using Plans = std::shared_ptr<const std::vector<Plan>>;
 
 [[nodiscard]] Result<Question> queries_question(Plans plans, const NoiseTerms& terms,
                                                 std::shared_ptr<engine::Engine> engine);
+// The same for a split that split_budget() has made of equal plans and these terms.
+[[nodiscard]] Question queries_question(Plans plans, const NoiseTerms& terms, std::shared_ptr<engine::Engine> engine,
+                                        std::shared_ptr<const NoiseSplit> split);
 
 // The names of an answer's values: the table that query `i` of `plans` shows, and that of all that was bought for it.
 [[nodiscard]] std::string table_name(std::size_t i, std::size_t plans);   // "answer", or "answer 2"

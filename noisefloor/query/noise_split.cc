@@ -22,6 +22,8 @@ constexpr int kSigmaBits = 16;
 constexpr int kMostFineBits = 40;
 // The share of δ that Gaussian noise leaves to the choice of groups.
 constexpr double kKeyDelta = 0.5;
+// How often the noise of several kinds of parts is tried to be smaller.
+constexpr int kImprovements = 4;
 
 double as_double(Uint128 n) { return next_up(static_cast<double>(n)); }
 
@@ -166,19 +168,41 @@ class Splitter {
     if (gaussian) {
       NF_TRY_VOID(find_multiplier());
     }
-    // Bounds may be a little above the true ε: then the noise grows a little.
-    double factor = 1;
+    gaussian_ = gaussian;
+    return with(1);
+  }
+
+  // The attempt with what the accountant says of it: a little more noise if its bound is above what was asked for, and
+  // less where it finds that parts together cost less than their sum.
+  Result<Attempt> certified(Attempt made) {
+    double holds = 1;
     for (int tries = 0;; ++tries) {
-      NF_TRY(Attempt made, with(factor, gaussian));
-      if (made.epsilon.upper <= terms_.epsilon.value()) return improved(std::move(made), factor, gaussian);
+      NF_TRY(made.epsilon, pld_epsilon(made.event, plans_[0].adjacency, made.delta));
+      if (made.epsilon.upper <= terms_.epsilon.value()) break;
       if (tries == 40 || budget_.pieces.empty()) {
-        return invalid_argument(
-            fmt::format("no division of epsilon {} at delta {:g} over these numbers could be "
-                        "certified: ask for fewer at a time",
-                        terms_.epsilon.value(), terms_.delta.value()));
+        return invalid_argument(fmt::format(
+            "no division of epsilon {} at delta {:g} over these numbers could be certified: ask for fewer at a time",
+            terms_.epsilon.value(), terms_.delta.value()));
       }
-      factor *= 1 + std::min(0.05, std::ldexp(1e-9, 2 * tries));
+      holds *= 1 + std::min(0.05, std::ldexp(1e-9, 2 * tries));
+      NF_TRY(made, with(holds));
     }
+    const bool has_quantiles =
+        std::any_of(budget_.pieces.begin(), budget_.pieces.end(), [](const Piece& piece) { return piece.is_quantile; });
+    if (!gaussian_ || (private_plans_ == 0 && !has_quantiles)) return made;
+    double fails = holds / 2;
+    for (int i = 0; i < kImprovements; ++i) {
+      const double middle = std::sqrt(fails * holds);
+      NF_TRY(Attempt other, with(middle));
+      NF_TRY(other.epsilon, pld_epsilon(other.event, plans_[0].adjacency, other.delta));
+      if (other.epsilon.upper <= terms_.epsilon.value()) {
+        holds = middle;
+        made = std::move(other);
+      } else {
+        fails = middle;
+      }
+    }
+    return made;
   }
 
  private:
@@ -213,28 +237,8 @@ class Splitter {
     return success();
   }
 
-  // Where the accountant finds that parts together cost less than their sum, noise shrinks.
-  Result<Attempt> improved(Attempt made, double factor, bool gaussian) {
-    const bool mixed =
-        gaussian && (private_plans_ > 0 || std::any_of(budget_.pieces.begin(), budget_.pieces.end(),
-                                                       [](const Piece& piece) { return piece.is_quantile; }));
-    if (!mixed) return made;
-    double fails = factor / 4;
-    double holds = factor;
-    for (int i = 0; i < 6; ++i) {
-      const double middle = std::sqrt(fails * holds);
-      Result<Attempt> other = with(middle, true);
-      if (other.has_value() && other.value().epsilon.upper <= terms_.epsilon.value()) {
-        holds = middle;
-        made = std::move(other).value();
-      } else {
-        fails = middle;
-      }
-    }
-    return made;
-  }
-
-  Result<Attempt> with(double factor, bool gaussian) const {
+  Result<Attempt> with(double factor) const {
+    const bool gaussian = gaussian_;
     Attempt made;
     std::vector<DpEvent> all;
     bool needs_delta = gaussian;
@@ -271,7 +275,6 @@ class Splitter {
     }
     made.event = all.size() == 1 ? all[0] : DpEvent(ComposedEvent{std::move(all)});
     made.delta = needs_delta ? terms_.delta : Delta::of(0);
-    NF_TRY(made.epsilon, pld_epsilon(made.event, plans_[0].adjacency, made.delta));
     return made;
   }
 
@@ -329,6 +332,7 @@ class Splitter {
   const NoiseTerms& terms_;
   const Budget& budget_;
   NoiseKind kind_;
+  bool gaussian_ = false;
   std::size_t private_plans_ = 0;
   std::vector<std::optional<KeySelection>> keys_;
   double multiplier_ = 0;
@@ -398,23 +402,26 @@ Result<NoiseSplit> split_budget(std::span<const Plan> plans, const NoiseTerms& t
     }
   }
   NF_TRY(const Budget budget, divided(plans, terms));
+  Splitter by_laplace(plans, terms, budget, NoiseKind::kLaplace);
+  Splitter by_gaussian(plans, terms, budget, NoiseKind::kGaussian);
   std::optional<Attempt> laplace;
   std::optional<Attempt> gaussian;
   std::optional<Error> failure;
   if (terms.noise != NoiseKind::kGaussian) {
-    Result<Attempt> made = Splitter(plans, terms, budget, NoiseKind::kLaplace).attempt();
-    if (made.has_value())
+    Result<Attempt> made = by_laplace.attempt();
+    if (made.has_value()) {
       laplace = std::move(made).value();
-    else
+    } else {
       failure = std::move(made).error();
+    }
   }
-  const bool tries_gaussian = terms.noise == NoiseKind::kGaussian || terms.delta.value() > 0;
-  if (terms.noise != NoiseKind::kLaplace && tries_gaussian) {
-    Result<Attempt> made = Splitter(plans, terms, budget, NoiseKind::kGaussian).attempt();
-    if (made.has_value())
+  if (terms.noise == NoiseKind::kGaussian || (terms.noise == NoiseKind::kAuto && terms.delta.value() > 0)) {
+    Result<Attempt> made = by_gaussian.attempt();
+    if (made.has_value()) {
       gaussian = std::move(made).value();
-    else if (!failure || terms.noise == NoiseKind::kGaussian)
+    } else if (!failure) {
       failure = std::move(made).error();
+    }
   }
   if (!laplace && !gaussian) return *failure;
   const bool takes_gaussian = gaussian && (!laplace || gaussian->error < laplace->error);
@@ -425,7 +432,8 @@ Result<NoiseSplit> split_budget(std::span<const Plan> plans, const NoiseTerms& t
   NoiseSplit split{NoiseKind::kLaplace, {}, {plans[0].adjacency, plans[0].unit, ZeroCostEvent{}}};
   split.laplace_error = root(laplace);
   split.gaussian_error = root(gaussian);
-  Attempt& chosen = takes_gaussian ? *gaussian : *laplace;
+  NF_TRY(Attempt chosen,
+         takes_gaussian ? by_gaussian.certified(std::move(*gaussian)) : by_laplace.certified(std::move(*laplace)));
   split.noise = takes_gaussian ? NoiseKind::kGaussian : NoiseKind::kLaplace;
   split.plans = std::move(chosen.plans);
   split.statement.event = std::move(chosen.event);

@@ -63,7 +63,8 @@ struct NoiseSplit {
   DpStatement statement;
   Delta delta = Delta::of(0);  // 0 where nothing needs one
   Interval epsilon{0, 0};      // certified, at delta
-  // Σ weight · variance of both kinds of noise, as a root of its mean; nothing for what is impossible.
+  // The root of the mean of weight · variance for both kinds of noise, before the accountant found what parts cost
+  // together; nothing for what is impossible.
   std::optional<double> laplace_error = {};
   std::optional<double> gaussian_error = {};
 };

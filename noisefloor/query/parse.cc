@@ -72,6 +72,41 @@ Result<json> tree_of(const std::string& text) {
   return tree;
 }
 
+// The whole number whose text begins here: 0, or one with a sign before it; nothing if it is written in another way.
+std::optional<std::int64_t> integer_at(std::string_view text, std::size_t at) {
+  bool negative = false;
+  while (at < text.size() && (text[at] == '-' || text[at] == '(' || text[at] == ' ' || text[at] == '\n' ||
+                              text[at] == '\t' || text[at] == '\r')) {
+    negative = negative != (text[at] == '-');
+    ++at;
+  }
+  std::size_t end = at;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  const auto value = parse_integer("a constant", text.substr(at, end - at));
+  if (!value.has_value()) return std::nullopt;
+  return negative ? -value.value() : value.value();
+}
+
+// The parser writes an integer that is not above 0 as if it were 0: what it is stands in the text.
+Result<void> restore_integers(json& node, std::string_view text) {
+  if (node.is_object() && node.contains("A_Const")) {
+    json& constant = node["A_Const"];
+    const bool is_lost = constant.is_object() && constant.contains("ival") && constant["ival"].is_object() &&
+                         !constant["ival"].contains("ival");
+    if (is_lost) {
+      const json& location = field(constant, "location");
+      const auto value = location.is_number_unsigned() ? integer_at(text, location.get<std::size_t>()) : std::nullopt;
+      if (!value || *value > 0) {
+        return invalid_argument("a number with a sign is written in an unusual way: write it as in -5");
+      }
+      constant["ival"]["ival"] = *value;
+    }
+  }
+  if (!node.is_structured()) return success();
+  for (json& part : node) NF_TRY_VOID(restore_integers(part, text));
+  return success();
+}
+
 Result<void> check_explain(const json& explain) {
   const json& options = field(explain, "options");
   const bool good = options.is_array() && options.size() == 1 && options[0].contains("DefElem") &&
@@ -86,7 +121,8 @@ Result<void> check_explain(const json& explain) {
 
 Result<Statement> parse_statement(std::string_view text) {
   NF_TRY_VOID(check_text(text, kLongestQuery));
-  NF_TRY(const json tree, tree_of(with_brackets(text)));
+  const std::string bracketed = with_brackets(text);
+  NF_TRY(json tree, tree_of(bracketed));
   const json& statements = field(tree, "stmts");
   if (!statements.is_array() || statements.empty())
     return invalid_argument("there is no statement: write SELECT … FROM a described table");
@@ -95,6 +131,7 @@ Result<Statement> parse_statement(std::string_view text) {
         fmt::format("there are {} statements: ask one at a time, or give them as a file", statements.size()));
   const json& node = field(statements[0], "stmt");
   NF_TRY_VOID(check_tree(node));
+  NF_TRY_VOID(restore_integers(tree, bracketed));
   Statement statement;
   const json* select = &node;
   if (node.contains("ExplainStmt")) {

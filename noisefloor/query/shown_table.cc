@@ -184,6 +184,11 @@ class Ranges {
         return kAnything;
       case Function::kToNumber:
         return a[0];
+      case Function::kAbsolute: {
+        const double ends[] = {std::fabs(a[0].lower), std::fabs(a[0].upper)};
+        const bool has_zero = a[0].lower <= 0 && a[0].upper >= 0;
+        return {has_zero ? 0 : std::min(ends[0], ends[1]), std::max(ends[0], ends[1])};
+      }
       case Function::kFloor:
         return monotone([](double x) { return std::floor(x); });
       case Function::kCeiling:

@@ -74,11 +74,10 @@ Summary csv_of(const query::Asked& asked) {
 }
 
 Result<Summary> summary_of(const query::Forecast& forecast) {
-  NF_TRY(Summary summary, outlook_summary(forecast.question, forecast.request, forecast.outlook));
-  if (forecast.is_free) {
-    summary.set("free", true);
-    summary.line("free", "yes: it would be computed from answers that were bought");
-  }
+  if (forecast.question) return outlook_summary(*forecast.question, forecast.request, forecast.outlook);
+  Summary summary("It would cost nothing: it follows from answers that were bought");
+  summary.set("free", true);
+  summary.set("cost", 0);
   return summary;
 }
 
