@@ -7,7 +7,8 @@
 //                clients learn anything beside the sum of all honest survivors; for every roster of at least
 //                `minimum_roster` clients with every corrupt client of the registry in it, and, where the server may
 //                lie, even if it tries 2^grinding_bits rosters. `log2_incorrect` bounds the probability that too few
-//                neighbours of some client stay, so that the round ends without a sum.
+//                neighbours of some client stay, so that the round ends without a sum; the committee, one group more
+//                beside those of all clients, is not counted.
 // Implements:    Bell et al. 2020, "Secure Single-Server Aggregation with (Poly)Logarithmic Overhead", with a bound of
 //                our own for servers that lie (docs/proofs/secure_sums.md). Corrupt neighbours are hypergeometric. With
 //                a curious server, `threshold` of them are fatal, or two stretches of degree/2 places in which everyone

@@ -492,6 +492,47 @@ TEST(Simulation, GoesOnWithoutAClientThatComplainsAboutEveryone) {
   EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
 }
 
+// Holders that work together against one honest dealer: they say that its shares lie on no polynomial. Of 11 answers for
+// a threshold of 6, two wrong ones are found, and their holders are in dispute. Three make an honest dealer look like one
+// of junk: it is left out and named, as Server::culprits says it may be; and its secrets stay its own, since it masks
+// nothing.
+TEST(Simulation, FramingNeedsMoreThanHalfOfTheAnswersBeyondAThreshold) {
+  class Slander : public Liars {
+   public:
+    Slander(const Round& round, std::set<std::uint32_t> holders, std::uint32_t victim)
+        : Liars(round, {}), holders_(std::move(holders)), victim_(victim) {}
+    std::vector<Message> to_server(std::uint32_t client, Message message) override {
+      const Envelope envelope = parse_envelope(message).value();
+      if (envelope.type == MessageType::kReceipt && holders_.contains(client)) {
+        Receipt wrong = parse_receipt(envelope.body, 11).value();
+        wrong.answers[victim_ < client ? victim_ : victim_ - 1] ^= 1U;
+        message = receipt_message(client, wrong, channel_of(client));
+      }
+      return Liars::to_server(client, std::move(message));
+    }
+
+   private:
+    std::set<std::uint32_t> holders_;
+    std::uint32_t victim_;
+  };
+  for (const std::set<std::uint32_t>& holders : {std::set<std::uint32_t>{2, 9}, std::set<std::uint32_t>{2, 9, 10}}) {
+    Round round(23, 12, {11, 6, 0, 0}, kCurious, 0, 10, 16);
+    Slander network(round, holders, 5);
+    const RoundOutcome outcome = round.run(network);
+    ASSERT_TRUE(outcome.sum.has_value());
+    EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
+    if (holders.size() == 2) {
+      EXPECT_EQ(outcome.survivors.size(), 12U);
+      EXPECT_EQ(outcome.disputes, (std::vector<Dispute>{{2, 5}, {9, 5}}));
+      EXPECT_TRUE(outcome.culprits.empty());
+    } else {
+      EXPECT_EQ(outcome.culprits, (std::vector<std::uint32_t>{5}));
+      EXPECT_EQ(outcome.survivors.size(), 11U);
+      EXPECT_EQ(network.sent(5, MessageType::kMaskedInput), nullptr);
+    }
+  }
+}
+
 // With no share to spare, a wrong one cannot be told from a wrong commitment: nobody is named.
 TEST(Simulation, NamesNobodyWithoutShareToSpare) {
   Round round(16, 6, {5, 5, 0, 0}, kCurious, 0, 10, 16);
