@@ -88,8 +88,12 @@ Result<DistributedNoise> DistributedNoise::create(const DistributedNoiseOptions&
   NF_TRY_VOID(check(options));
   Rotation rotation(options.dimension, seed);
   const auto dimension = static_cast<double>(rotation.padded());
+  // With bits to spare the grid could be finer than the law can be drawn on.
+  const double most = options.law == NoiseLaw::kSkellam ? Skellam::kMaxVariance
+                                                        : DiscreteGaussian::kMaxSigma * DiscreteGaussian::kMaxSigma;
   const auto fits = [&](double granularity) {
-    return log2_out_of_range(options, granularity, dimension) <= options.log2_wrap;
+    return share_variance(options, granularity) <= most &&
+           log2_out_of_range(options, granularity, dimension) <= options.log2_wrap;
   };
   // Goes from coarse to fine; if a step is as long as all vectors together, nothing would be left of them.
   const double coarsest = options.clip.value() * options.clients;

@@ -168,6 +168,28 @@ template <class Code, class Stream>
 concept Encodes = requires(const Code& code, Stream& stream, std::span<const double> values) {
   code.encode(stream, values);
 };
+// More bits than are needed do no harm: the grid is no finer than one on which the noise can be drawn.
+TEST(DistributedNoise, TakesAllBitsThereAre) {
+  for (const NoiseLaw law : {NoiseLaw::kSkellam, NoiseLaw::kDiscreteGaussian}) {
+    double last = 1;
+    for (unsigned bits = 12; bits <= 62; ++bits) {
+      const auto code = DistributedNoise::create({.law = law,
+                                                  .dimension = 5,
+                                                  .clip = ClipNorm::of(1),
+                                                  .noise_multiplier = NoiseMultiplier::of(1.5),
+                                                  .clients = 10,
+                                                  .minimum_survivors = 8,
+                                                  .colluders = 2,
+                                                  .bits = bits},
+                                                 blake2b("bits"));
+      ASSERT_TRUE(code.has_value()) << bits << " " << code.error().message;
+      EXPECT_LE(code.value().granularity(), last) << bits;
+      last = code.value().granularity();
+      EXPECT_TRUE(code.value().statement(9).has_value());
+    }
+  }
+}
+
 TEST(DistributedNoise, HasNoStatementForReplayedNoise) {
   static_assert(HasStatement<DistributedNoise> && !HasStatement<ReplayedNoise>);
   static_assert(Encodes<DistributedNoise, SecureRandom> && Encodes<ReplayedNoise, ReplayRandom>);

@@ -492,8 +492,8 @@ TEST(Simulation, GoesOnWithoutAClientThatComplainsAboutEveryone) {
   EXPECT_EQ(*outcome.sum, sum_of(round.inputs, outcome.survivors));
 }
 
-// Holders that work together against one honest dealer: they say that its shares lie on no polynomial. Of 11 answers for
-// a threshold of 6, two wrong ones are found, and their holders are in dispute. Three make an honest dealer look like one
+// Holders that work together against one honest dealer say that its shares lie on no polynomial. Of 11 answers for a
+// threshold of 6, two wrong ones are found, and their holders are in dispute. Three make an honest dealer look like one
 // of junk: it is left out and named, as Server::culprits says it may be; and its secrets stay its own, since it masks
 // nothing.
 TEST(Simulation, FramingNeedsMoreThanHalfOfTheAnswersBeyondAThreshold) {
