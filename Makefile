@@ -51,7 +51,8 @@ bench: ## measure, with the answers checked; JSON in build/bench/
 	@build/bench/bench/secagg_bench build/bench/secagg.json
 	@build/bench/bench/federated_bench build/bench/federated.json
 	@tests/support/postgres_server start build/bench/postgres_url
-	@build/bench/bench/ledger_bench build/bench build/bench/ledger.json build/bench/postgres_url; \
+	@build/bench/bench/ledger_bench build/bench build/bench/ledger.json build/bench/postgres_url && \
+	  build/bench/bench/query_bench build/bench/query.json --postgres build/bench/postgres_url; \
 	  status=$$?; tests/support/postgres_server stop build/bench/postgres_url; exit $$status
 
 check-style: ## format check and rules of the house: seconds
