@@ -161,6 +161,8 @@ bool is_aggregate(const Term& term) {
   return std::find(std::begin(kAggregates), std::end(kAggregates), term.name) != std::end(kAggregates);
 }
 
+std::span<const std::string_view> aggregate_names() { return kAggregates; }
+
 bool has_aggregate(const Term& term) {
   if (is_aggregate(term)) return true;
   return std::any_of(term.arguments.begin(), term.arguments.end(), has_aggregate);

@@ -8,7 +8,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "noisefloor/query/planner.h"
@@ -83,5 +85,7 @@ struct JoinPair {
 // Whether the term holds a call of an aggregate that is not within a subquery.
 [[nodiscard]] bool has_aggregate(const Term& term);
 [[nodiscard]] bool is_aggregate(const Term& term);
+// The names of all aggregates.
+[[nodiscard]] std::span<const std::string_view> aggregate_names();
 
 }  // namespace noisefloor::query

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "noisefloor/base/printable.h"
@@ -156,8 +157,8 @@ const std::map<std::string_view, Fields>& listed() {
 }
 
 // What people write and cannot have, in their words.
-std::string remedy_for(std::string_view thing) {
-  static const auto* const remedies = new std::map<std::string_view, std::string_view>{
+const std::map<std::string_view, std::string_view>& remedies() {
+  static const auto* const table = new std::map<std::string_view, std::string_view>{
       {"SelectStmt.intoClause", "SELECT INTO writes a table; queries only read: leave out INTO"},
       {"SelectStmt.lockingClause", "FOR UPDATE and FOR SHARE lock rows; queries only read: leave it out"},
       {"SelectStmt.windowClause", "WINDOW is not understood: write the window after OVER (…)"},
@@ -212,7 +213,11 @@ std::string remedy_for(std::string_view thing) {
       {"MergeStmt", "MERGE writes; queries only read: use SELECT"},
       {"CopyStmt", "COPY reads or writes files; queries only read tables: use SELECT"},
   };
-  if (const auto found = remedies->find(thing); found != remedies->end()) return std::string(found->second);
+  return *table;
+}
+
+std::string remedy_for(std::string_view thing) {
+  if (const auto found = remedies().find(thing); found != remedies().end()) return std::string(found->second);
   return fmt::format("{} is not part of the dialect: see the reference of the dialect for what is",
                      printable(thing.substr(0, 80)));
 }
@@ -305,6 +310,12 @@ std::vector<std::string> listed_nodes() {
   std::vector<std::string> names;
   for (const auto& [name, fields] : listed()) names.emplace_back(name);
   return names;
+}
+
+std::vector<std::string> listed_refusals() {
+  std::set<std::string> texts;
+  for (const auto& [thing, text] : remedies()) texts.emplace(text);
+  return {texts.begin(), texts.end()};
 }
 
 }  // namespace noisefloor::query

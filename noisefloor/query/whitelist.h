@@ -24,5 +24,7 @@ inline constexpr int kDeepestNode = 200;
 
 // The names of all listed node types: for the reference of the dialect.
 [[nodiscard]] std::vector<std::string> listed_nodes();
+// What is refused in words of its own, sorted, each once: likewise.
+[[nodiscard]] std::vector<std::string> listed_refusals();
 
 }  // namespace noisefloor::query
