@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "noisefloor/query/binder.h"
 #include "noisefloor/query/bound.h"
 #include "noisefloor/query/parse.h"
@@ -43,10 +45,11 @@ lists that the program goes by (`noisefloor/query/dialect.cc`), and a test compa
 | `median(x)`, `percentile_cont(q)`, `percentile_disc(q)` `WITHIN GROUP (ORDER BY x)` | a private choice by rank: a value of the grid |
 | `min(x)`, `max(x)` | the same at the ranks 0 and 1: never the exact extreme |
 
-Each takes `FILTER (WHERE …)`. Names that are understood: )";
+Each takes `FILTER (WHERE …)`. The names that are understood:
+
+)";
 
 constexpr const char* kOperators = R"(
-
 ## Operators
 
 | operator | meaning |
@@ -71,13 +74,32 @@ No function fails: each has a value, or NULL, for every row.
 |---|---|---|
 )";
 
+// Words in lines of at most 118 characters (all of this is ASCII but for some signs, which count for more).
+std::string wrapped(const std::string& text, const std::string& begin, const std::string& next) {
+  std::string lines;
+  std::string line = begin;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const bool is_first = line == begin || line == next;
+    if (!is_first && line.size() + 1 + word.size() > 118) {
+      lines += line + "\n";
+      line = next + word;
+    } else {
+      line += (is_first ? "" : " ") + word;
+    }
+    at = end + 1;
+  }
+  return lines + line + "\n";
+}
+
 }  // namespace
 
 std::string dialect_page() {
   std::string page = kBegin;
   std::string names;
   for (const std::string_view name : aggregate_names()) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", name);
-  page += names + "." + kOperators;
+  page += wrapped(names + ".", "", "") + kOperators;
   for (const FunctionEntry& entry : listed_functions()) {
     page += fmt::format("| `{}` | {} | {} |\n", entry.name, entry.arguments, entry.meaning);
   }
@@ -94,7 +116,7 @@ std::string dialect_page() {
 
 )",
                       kLongestQuery, kDeepestNode, kMostGroups);
-  for (const std::string& text : listed_refusals()) page += fmt::format("- {}\n", text);
+  for (const std::string& text : listed_refusals()) page += wrapped(text, "- ", "  ");
   page += R"(
 Beyond these: a comparison of the column that tells persons apart with a constant, that column as a group or as a
 number, a join that would give a row two owners, aggregates over persons inside a subquery, and columns and tables that

@@ -59,7 +59,7 @@ Cell cell_of(const Value& value) {
   return {};
 }
 
-// How a number of the plan is computed from those that were bought: the one at `place`, less `times` the one at `count`.
+// How a number of the plan is computed from bought ones: the one at `place`, less `times` the one at `count`.
 struct Recipe {
   std::size_t place = 0;
   std::size_t count = 0;

@@ -1,8 +1,8 @@
 // The table that a query shows, from noised numbers: everything in it is computed after the noise.
 //
 // Guarantee:     the table is a function of the plan, the noised numbers and the confidence. A range holds what the
-//                numbers would be without noise, with at least the stated probability: a number by the law of its noise,
-//                and what is computed from several of them by ranges that hold all at once (1 − (1 − p)/k for k
+//                numbers would be without noise, with at least the stated probability: a number by the law of its
+//                noise, and what is computed from several of them by ranges that hold all at once (1 − (1 − p)/k for k
 //                numbers). It does not cover what bounds left out, nor that HAVING, ORDER BY and LIMIT picked a group.
 // Order:         ORDER BY as in PostgreSQL, NULL as the largest; else that of the groups.
 // Thread safety: pure functions.
