@@ -290,10 +290,10 @@ TEST(Enemy, ReadsNothingByTellingStoriesOnASparseGraph) {
 }
 
 TEST(SlowEnemy, ReadsNothingByTellingStories) {
-  EXPECT_EQ(campaign({8, 2, 7, 6}, 4000, 3).betrayed, 0);
-  EXPECT_EQ(campaign({5, 1, 4, 4}, 4000, 4).betrayed, 0);
-  EXPECT_EQ(campaign({16, 2, 8, 6}, 1000, 5).betrayed, 0);
-  EXPECT_EQ(campaign({20, 3, 8, 6}, 1000, 6).betrayed, 0);
+  EXPECT_EQ(campaign({8, 2, 7, 6}, 2000, 3).betrayed, 0);
+  EXPECT_EQ(campaign({5, 1, 4, 4}, 2000, 4).betrayed, 0);
+  EXPECT_EQ(campaign({16, 2, 8, 6}, 400, 5).betrayed, 0);
+  EXPECT_EQ(campaign({20, 3, 8, 6}, 400, 6).betrayed, 0);
 }
 
 // Some honest clients are told that a victim survived and some that it left, arranged as well as can be; three corrupt
