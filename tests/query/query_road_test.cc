@@ -152,7 +152,7 @@ TEST(QueryRoad, ExplanationsCostsAndRefusalsAreTheSameOnNeighbours) {
           ++understood;
           const Result<Forecast> cost = forecast(rows, {&statement, 1}, {.noise = terms()}, nullptr);
           ASSERT_TRUE(cost.has_value()) << cost.error().message;
-          shown += to_json(cost.value().question.statement.event);
+          shown += to_json(cost.value().question->statement.event);
         }
         for (std::size_t at; (at = shown.find(folder.path(""))) != std::string::npos;) {
           shown.replace(at, folder.path("").size(), "FOLDER/");
