@@ -74,8 +74,8 @@ struct CanaryAudit {
 [[nodiscard]] Result<CanaryAudit> audit_run(const AuditedRun& run, const CertifiedCurve& certified,
                                             const CanaryOptions& options, BitStream& coins);
 
-// The share of the certified noise below which such an audit would notice the lack in most runs, if the run is that of a
-// Gaussian with the certified ε, and all else is right: 1 means that the least lack would be seen. 0: not even a
+// The share of the certified noise below which such an audit would notice the lack in most runs, if the run is that of
+// a Gaussian with the certified ε, and all else is right: 1 means that the least lack would be seen. 0: not even a
 // thousandth of the noise would be noticed. Takes a hundred simulated audits, from a fixed seed.
 [[nodiscard]] Result<double> caught_at(const CertifiedCurve& certified, const CanaryOptions& options);
 

@@ -28,6 +28,8 @@ struct References {
   std::size_t examples = 0;
   std::vector<double> confidence;
   std::vector<std::uint8_t> member;  // 0 or 1
+  // Whether models 2 i and 2 i + 1 were trained on complementary halves: then whoever attacks one leaves out the other.
+  bool paired = false;
 };
 // kInvalidArgument if the sizes do not fit, or a confidence is no number.
 [[nodiscard]] Result<void> check_references(const References& references);

@@ -10,11 +10,14 @@
 #include <thread>
 #include <utility>
 
+#include "noisefloor/audit/quantile_attack.h"
 #include "noisefloor/random/bit_stream.h"
 #include "noisefloor/sgd/lanes_source.h"
 
 namespace noisefloor::audit {
 namespace {
+
+constexpr std::uint64_t kQuantileSeed = 1;  // any: its networks are drawn anew for each target
 
 // Streams of one plan: coins of a model, and its training.
 std::uint64_t seed_of(std::uint64_t plan, std::size_t model, std::uint64_t purpose) {
@@ -27,9 +30,10 @@ std::uint64_t seed_of(std::uint64_t plan, std::size_t model, std::uint64_t purpo
 }
 
 Result<std::vector<std::uint8_t>> coins_of(const ShadowPlan& plan, std::size_t model) {
-  NF_TRY(ReplayRandom random, ReplayRandom::create(seed_of(plan.seed, model, 0)));
+  const std::size_t pair = model / 2 * 2;
+  NF_TRY(ReplayRandom random, ReplayRandom::create(seed_of(plan.seed, pair, 0)));
   std::vector<std::uint8_t> coins(plan.examples);
-  for (std::uint8_t& coin : coins) coin = static_cast<std::uint8_t>(random.next_u64() >> 63);
+  for (std::uint8_t& coin : coins) coin = static_cast<std::uint8_t>((random.next_u64() >> 63) ^ (model - pair));
   return coins;
 }
 
@@ -71,15 +75,16 @@ Result<std::vector<double>> train_on_lanes(const Dataset& pool, const LanesShado
   return confidence;
 }
 
-// All models but one.
+// All models but one and its pair.
 References without(const References& models, std::size_t target) {
-  References rest{models.models - 1, models.examples, {}, {}};
+  References rest{0, models.examples, {}, {}, models.paired};
   for (std::size_t model = 0; model < models.models; ++model) {
-    if (model == target) continue;
+    if (model == target || (models.paired && model / 2 == target / 2)) continue;
     const auto from = static_cast<std::ptrdiff_t>(model * models.examples);
     const auto to = from + static_cast<std::ptrdiff_t>(models.examples);
     rest.confidence.insert(rest.confidence.end(), models.confidence.begin() + from, models.confidence.begin() + to);
     rest.member.insert(rest.member.end(), models.member.begin() + from, models.member.begin() + to);
+    ++rest.models;
   }
   return rest;
 }
@@ -96,9 +101,48 @@ Result<std::vector<double>> scores_of(Attack attack, std::span<const double> tar
       return rmia(target, references, population);
     }
     case Attack::kThreshold:
+    case Attack::kQuantile:
       break;
   }
   return std::vector<double>(target.begin(), target.end());
+}
+
+// The scores of a target's members and of others.
+struct Split {
+  std::vector<double> members;
+  std::vector<double> others;
+};
+
+Result<Split> split_by_quantiles(std::span<const double> confidence, std::span<const std::uint8_t> member,
+                                 const Dataset* pool) {
+  if (pool == nullptr) return invalid_argument("quantile regression needs the features of the examples");
+  std::vector<std::uint64_t> unseen;
+  std::vector<std::uint8_t> learned(member.size(), 0);
+  bool take = false;
+  for (std::size_t i = 0; i < member.size(); ++i) {
+    if (member[i] != 0) continue;
+    take = !take;
+    if (!take) continue;
+    unseen.push_back(i);
+    learned[i] = 1;
+  }
+  NF_TRY(const std::vector<double> scores, quantile_scores(*pool, confidence, unseen, kQuantileSeed));
+  Split split;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (learned[i] == 0) (member[i] != 0 ? split.members : split.others).push_back(scores[i]);
+  }
+  return split;
+}
+
+Result<Split> split_by(Attack attack, std::span<const double> confidence, std::span<const std::uint8_t> member,
+                       const References& references, const Dataset* pool) {
+  if (attack == Attack::kQuantile) return split_by_quantiles(confidence, member, pool);
+  NF_TRY(const std::vector<double> scores, scores_of(attack, confidence, references));
+  Split split;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    (member[i] != 0 ? split.members : split.others).push_back(scores[i]);
+  }
+  return split;
 }
 
 }  // namespace
@@ -110,7 +154,7 @@ Result<References> train_shadows(const ShadowPlan& plan, const TrainShadow& trai
                     "models and a thread at least",
                     plan.models, plan.examples, plan.threads));
   }
-  References made{plan.models, plan.examples, std::vector<double>(plan.models * plan.examples), {}};
+  References made{plan.models, plan.examples, std::vector<double>(plan.models * plan.examples), {}, true};
   for (std::size_t model = 0; model < plan.models; ++model) {
     NF_TRY(const std::vector<std::uint8_t> coins, coins_of(plan, model));
     made.member.insert(made.member.end(), coins.begin(), coins.end());
@@ -158,12 +202,23 @@ std::string_view name_of(Attack attack) {
     case Attack::kLiraOffline:
       return "lira-offline";
     case Attack::kRmia:
+      return "rmia";
+    case Attack::kQuantile:
       break;
   }
-  return "rmia";
+  return "quantile";
 }
 
-Result<AttackResult> attack_in_turn(const References& models, Attack attack, std::size_t targets) {
+Result<Attack> parse_attack(std::string_view name) {
+  for (const Attack attack :
+       {Attack::kThreshold, Attack::kLiraOnline, Attack::kLiraOffline, Attack::kRmia, Attack::kQuantile}) {
+    if (name == name_of(attack)) return attack;
+  }
+  return invalid_argument(
+      fmt::format("'{}' is no attack: choose threshold, lira-online, lira-offline, rmia or quantile", name));
+}
+
+Result<AttackResult> attack_in_turn(const References& models, Attack attack, std::size_t targets, const Dataset* pool) {
   NF_TRY_VOID(check_references(models));
   if (targets == 0 || targets > models.models || models.models < 2) {
     return invalid_argument(fmt::format("{} targets among {} models: name at least one, and keep one as a reference",
@@ -174,16 +229,12 @@ Result<AttackResult> attack_in_turn(const References& models, Attack attack, std
   std::vector<double> out;
   for (std::size_t target = 0; target < targets; ++target) {
     const auto confidence = std::span(models.confidence).subspan(target * models.examples, models.examples);
-    NF_TRY(const std::vector<double> scores, scores_of(attack, confidence, without(models, target)));
-    std::vector<double> members;
-    std::vector<double> others;
-    for (std::size_t i = 0; i < scores.size(); ++i) {
-      (models.member[target * models.examples + i] != 0 ? members : others).push_back(scores[i]);
-    }
-    NF_TRY(const Roc roc, Roc::make(members, others));
+    const auto member = std::span(models.member).subspan(target * models.examples, models.examples);
+    NF_TRY(const Split split, split_by(attack, confidence, member, without(models, target), pool));
+    NF_TRY(const Roc roc, Roc::make(split.members, split.others));
     auc.push_back(roc.auc());
-    in.insert(in.end(), members.begin(), members.end());
-    out.insert(out.end(), others.begin(), others.end());
+    in.insert(in.end(), split.members.begin(), split.members.end());
+    out.insert(out.end(), split.others.begin(), split.others.end());
   }
   NF_TRY(Roc together, Roc::make(in, out));
   std::vector<double> sorted = auc;
@@ -191,6 +242,18 @@ Result<AttackResult> attack_in_turn(const References& models, Attack attack, std
   const std::size_t half = sorted.size() / 2;
   const double median = sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   return AttackResult{std::move(auc), median, std::move(together)};
+}
+
+Result<AttackResult> attack_one(std::span<const double> confidence, std::span<const std::uint8_t> member,
+                                const References& models, Attack attack, const Dataset* pool) {
+  NF_TRY_VOID(check_references(models));
+  if (confidence.size() != models.examples || member.size() != models.examples) {
+    return invalid_argument("a target and its references judge the same examples");
+  }
+  NF_TRY(const Split split, split_by(attack, confidence, member, models, pool));
+  NF_TRY(Roc roc, Roc::make(split.members, split.others));
+  const double auc = roc.auc();
+  return AttackResult{{auc}, auc, std::move(roc)};
 }
 
 }  // namespace noisefloor::audit

@@ -5,8 +5,10 @@
 //   NF_TRY(const AttackResult found, attack_in_turn(shadows, Attack::kLiraOnline, 8));
 //
 // Guarantee:     every model is trained on a random half of the pool, by coins that follow from the seed, the model and
-//                the example alone: the same plan gives the same models, whatever the number of threads. A target is
-//                never among the references that it is attacked with.
+//                the example alone: the same plan gives the same models, whatever the number of threads. Models come in
+//                pairs on complementary halves, so that every example has as many models with it as without it, also
+//                where there are few. A target is attacked with neither itself nor its pair, whose coins would give its
+//                own away.
 // Privacy:       confidences of real rows are as private as the rows. What comes out is for the custodian of the pool.
 // Not covered:   the models here are replayed, and so not private, whatever noise they were trained with.
 // Thread safety: train_shadows calls `train` from several threads at once.
@@ -50,15 +52,23 @@ struct LanesShadow {
 };
 [[nodiscard]] TrainShadow lanes_shadows(const Dataset& pool, LanesShadow recipe);
 
-enum class Attack : std::uint8_t { kThreshold, kLiraOnline, kLiraOffline, kRmia };
-[[nodiscard]] std::string_view name_of(Attack attack);  // "threshold", "lira-online", "lira-offline", "rmia"
+enum class Attack : std::uint8_t { kThreshold, kLiraOnline, kLiraOffline, kRmia, kQuantile };
+// "threshold", "lira-online", "lira-offline", "rmia", "quantile"
+[[nodiscard]] std::string_view name_of(Attack attack);
+// kInvalidArgument for other names.
+[[nodiscard]] Result<Attack> parse_attack(std::string_view name);
 
 struct AttackResult {
   std::vector<double> auc;  // of each target
   double median_auc = 0.5;
   Roc together;  // of the scores of all targets
 };
-// Attacks the first `targets` models, each with all the others as references.
-[[nodiscard]] Result<AttackResult> attack_in_turn(const References& models, Attack attack, std::size_t targets);
+// Attacks the first `targets` models, each with all the others as references. `pool` is for quantile regression, which
+// learns from every other example that the target has not seen, and is measured on the rest (refused without it).
+[[nodiscard]] Result<AttackResult> attack_in_turn(const References& models, Attack attack, std::size_t targets,
+                                                  const Dataset* pool = nullptr);
+// Attacks one model with all of `models` as references: its confidence in each example, and which it was trained on.
+[[nodiscard]] Result<AttackResult> attack_one(std::span<const double> confidence, std::span<const std::uint8_t> member,
+                                              const References& models, Attack attack, const Dataset* pool = nullptr);
 
 }  // namespace noisefloor::audit

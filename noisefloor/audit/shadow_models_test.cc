@@ -62,6 +62,21 @@ TEST(ShadowModels, AttacksFindWhatIsMemorisedAndNothingElse) {
     const AttackResult nothing = attack_in_turn(noised, attack, 8).value();
     EXPECT_NEAR(nothing.median_auc, 0.5, 0.1) << name_of(attack);
   }
+  // Quantile regression learns from half of those that a target has not seen, and needs no other model.
+  const AttackResult learned = attack_in_turn(overfit, Attack::kQuantile, 4, &pool).value();
+  EXPECT_GT(learned.median_auc, 0.75);
+  EXPECT_LT(learned.together.others(), 4U * 60U);
+  EXPECT_NEAR(attack_in_turn(noised, Attack::kQuantile, 4, &pool).value().median_auc, 0.5, 0.15);
+  EXPECT_FALSE(attack_in_turn(overfit, Attack::kQuantile, 4).has_value()) << "without the features";
+  // A model by itself is attacked by all others.
+  const auto first = std::span(overfit.confidence).first(200);
+  const auto member = std::span(overfit.member).first(200);
+  EXPECT_GT(attack_one(first, member, overfit, Attack::kThreshold).value().median_auc, 0.8);
+  EXPECT_FALSE(attack_one(first.first(7), member, overfit, Attack::kRmia).has_value());
+  for (const char* name : {"threshold", "lira-online", "lira-offline", "rmia", "quantile"}) {
+    EXPECT_EQ(name_of(parse_attack(name).value()), name);
+  }
+  EXPECT_FALSE(parse_attack("guess").has_value());
 }
 
 TEST(ShadowModels, AreTheSameForAnyNumberOfThreads) {
@@ -81,6 +96,24 @@ TEST(ShadowModels, AreTheSameForAnyNumberOfThreads) {
   const References other = train_shadows(plan, lanes_shadows(pool, recipe)).value();
   EXPECT_NE(one.member, other.member);
   EXPECT_NE(one.confidence, other.confidence);
+}
+
+// With four models, one pair attacks the other: every example has a model with it, and one without it.
+TEST(ShadowModels, ComeInPairsThatComplementEachOther) {
+  const Dataset pool = noise_with_labels(100, 5, 3);
+  const References four = train_shadows({100, 4, 5, 2}, lanes_shadows(pool, memorising())).value();
+  for (std::size_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(four.member[i] + four.member[100 + i], 1);
+    EXPECT_EQ(four.member[200 + i] + four.member[300 + i], 1);
+  }
+  EXPECT_NE(std::vector<std::uint8_t>(four.member.begin(), four.member.begin() + 100),
+            std::vector<std::uint8_t>(four.member.begin() + 200, four.member.begin() + 300));
+  for (const Attack attack : {Attack::kLiraOnline, Attack::kLiraOffline, Attack::kRmia}) {
+    EXPECT_GT(attack_in_turn(four, attack, 4).value().median_auc, 0.7) << name_of(attack);
+  }
+  const References noised = train_shadows({100, 4, 5, 2}, lanes_shadows(pool, with_noise())).value();
+  EXPECT_NEAR(attack_in_turn(noised, Attack::kLiraOnline, 4).value().together.auc(), 0.5, 0.13)
+      << "the pair gives nothing away";
 }
 
 TEST(ShadowModels, PassOnTheFirstError) {

@@ -71,6 +71,8 @@ int run_checked(int argc, char** argv) {
   add_evaluate_command(app, action);
   add_predict_command(app, action);
   add_verify_command(app, action);
+  add_audit_command(app, action);
+  add_attack_command(app, action);
   add_report_command(app, action);
   add_role_command(app, action);
   add_sweep_command(app, action);

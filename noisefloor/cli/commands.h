@@ -8,6 +8,10 @@ namespace noisefloor::cli {
 // What a plan costs, and what fits a budget (account_command.cc).
 void add_account_command(CLI::App& app, Action& action);
 void add_calibrate_command(CLI::App& app, Action& action);
+// Attacks on models, to learn what they give away.
+void add_attack_command(CLI::App& app, Action& action);
+// What an audit measures beside what a certificate states.
+void add_audit_command(CLI::App& app, Action& action);
 // A durable privacy budget, spent from by everyone and checked by anyone: budget_command.cc, and budget_look.cc for
 // those subcommands that spend nothing.
 void add_budget_command(CLI::App& app, Action& action);

@@ -130,6 +130,27 @@ class DescentReader {
     }
   }
 
+  // Checks that canaries can take part. What they need is said at the section that asks for them.
+  void expect_auditable(SectionReader audit) const {
+    const auto refuse = [&](const char* what, const char* remedy) {
+      audit.error("audit_does_not_fit", audit.place(), what, remedy);
+    };
+    if (!is_private())
+      refuse("an audit compares a training with its epsilon, and this one has no noise", "remove [audit]");
+    if (noise_.value == NoiseKind::kDiscrete) {
+      refuse("canaries do not take part in a training with discrete noise",
+             "take noise = \"gaussian\", or remove [audit]");
+    }
+    if (clipping() == Clipping::kAdaptive) {
+      refuse("canaries would move a clip norm that adapts to the gradients",
+             "take another clipping, or remove [audit]");
+    }
+    if (sampler_.value == SamplerKind::kFixedSize) {
+      refuse("canaries join batches by coins of their own, and batches of a fixed size have no room for them",
+             "take sampler = \"poisson\", or remove [audit]");
+    }
+  }
+
   // The norms that a plan tries by default: half of clip_norm, clip_norm, and twice clip_norm.
   [[nodiscard]] std::vector<ClipNorm> usual_clip_norms() const {
     std::vector<ClipNorm> norms;
@@ -411,6 +432,7 @@ std::optional<Training> read_document(const toml::table& document, const ReadNam
   const toml::table* model_table = required("model");
   const toml::table* training_table = required("training");
   const toml::table* plan_table = reader.section("plan");
+  const toml::table* audit_table = reader.section("audit");
   reader.finish();
 
   DataSection data;
@@ -433,6 +455,11 @@ std::optional<Training> read_document(const toml::table& document, const ReadNam
   descent.expect_one_count(data.data);
   std::optional<TrainingGoal> goal;
   if (plan_table != nullptr) goal = internal::read_plan_section(*plan_table, data.kind, findings);
+  std::optional<TrainingAudit> audit;
+  if (audit_table != nullptr) {
+    audit = internal::read_audit_section(*audit_table, findings);
+    descent.expect_auditable(SectionReader(*audit_table, "[audit]", findings));
+  }
   if (has_errors(findings.list())) return std::nullopt;
   if (goal && goal->clip_norms.empty()) goal->clip_norms = descent.usual_clip_norms();
   const PrivacyUnit unit = data.unit;
@@ -441,7 +468,8 @@ std::optional<Training> read_document(const toml::table& document, const ReadNam
                   .model = std::move(model.model),
                   .privacy = descent.privacy(*name, unit),
                   .descent = descent.descent(),
-                  .goal = std::move(goal)};
+                  .goal = std::move(goal),
+                  .audit = audit};
 }
 
 }  // namespace

@@ -105,6 +105,11 @@ struct TrainingGoal {
   std::size_t phases = 1;                  // at most so many phases, each with less noise than the one before
 };
 
+// [audit]: canaries take part in every private training by this file.
+struct TrainingAudit {
+  std::size_t canaries = 10'000;
+};
+
 struct Training {
   std::string name;
   TrainingData data;
@@ -112,6 +117,7 @@ struct Training {
   TrainingPrivacy privacy;
   TrainingDescent descent;
   std::optional<TrainingGoal> goal = {};
+  std::optional<TrainingAudit> audit = {};
 };
 
 struct TrainingText {

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::size_t kMaxDraws = 1000;
 constexpr std::size_t kMaxPhases = 16;
+// As audit/woven_canaries.h has them.
+constexpr std::size_t kFewestCanaries = 100;
+constexpr std::size_t kMostCanaries = 1'000'000;
 
 constexpr Names<UtilityData, 3> kUtilityData{
     {{"public", UtilityData::kPublic}, {"proxy", UtilityData::kProxy}, {"budgeted", UtilityData::kBudgeted}}};
@@ -24,6 +27,16 @@ std::vector<NoiseMultiplier> usual_noise() {
 }
 
 }  // namespace
+
+TrainingAudit read_audit_section(const toml::table& table, Findings& findings) {
+  SectionReader reader(table, "[audit]", findings);
+  Located<std::size_t> canaries;
+  reader.size("canaries", kFewestCanaries, kMostCanaries, canaries);
+  reader.finish();
+  TrainingAudit audit;
+  audit.canaries = canaries.value.value_or(audit.canaries);
+  return audit;
+}
 
 TrainingGoal read_plan_section(const toml::table& table, std::optional<DataKind> kind, Findings& findings) {
   SectionReader reader(table, "[plan]", findings);

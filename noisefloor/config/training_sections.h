@@ -97,6 +97,9 @@ void read_torch_keys(SectionReader& reader, const std::optional<ModelKind>& kind
 [[nodiscard]] TrainingGoal read_plan_section(const toml::table& table, std::optional<DataKind> kind,
                                              Findings& findings);
 
+// Reads [audit].
+[[nodiscard]] TrainingAudit read_audit_section(const toml::table& table, Findings& findings);
+
 [[nodiscard]] ModelSection read_model_section(const toml::table& table, const DataSection& data, Findings& findings);
 
 }  // namespace noisefloor::internal

@@ -500,6 +500,14 @@ TEST(TrainingText, AllowsColumnsThatAreAlikeInOneSection) {
                "duplicate_name", "name = \"age\"", "twice");
 }
 
+TEST(TrainingText, HoldsAnAudit) {
+  EXPECT_FALSE(good(kFashion).audit.has_value());
+  EXPECT_EQ(good(and_training("[audit]")).audit->canaries, 10'000U);
+  EXPECT_EQ(good(and_training("[audit]\ncanaries = 500")).audit->canaries, 500U);
+  expect_error(and_training("[audit]\ncanaries = 50"), "out_of_range", "canaries = 50", "100");
+  expect_error(and_training("noise = \"discrete\"\n[audit]"), "audit_does_not_fit", "[audit]", "discrete");
+}
+
 TEST(TrainingText, HoldsAGoal) {
   EXPECT_FALSE(good(kFashion).goal.has_value());
   const TrainingGoal usual = *good(and_training("[plan]\nutility = \"public\"")).goal;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "noisefloor/audit/audit_document.h"
 #include "noisefloor/report/report_parts.h"
 
 namespace noisefloor {
@@ -30,6 +31,13 @@ Result<AssembledReport> report_on_run(const std::string& path, const Trusted& tr
   page.certificate_alone = !folder.verdict.release.has_content;
   page.promise = internal::promise_of(certificate.statement, certificate.epsilon, certificate.delta);
   add_checks(page, folder.verdict);
+  if (folder.verdict.audit) {
+    page.promise.measured = folder.verdict.audit->judgement.measured;
+    page.promise.confidence = audit::kAuditConfidence;
+    page.checks.push_back(
+        {"Audit:", audit::in_words(folder.verdict.audit->audit.findings, folder.verdict.audit->judgement) +
+                       ". Nothing refutes the certificate."});
+  }
   NF_TRY_VOID(internal::add_budget(page, report.verdicts, trusted));
   NF_TRY_VOID(internal::add_signers(page, report.verdicts, trusted));
   NF_TRY_VOID(internal::add_answer(page, folder.verdict));

@@ -142,7 +142,8 @@ std::string to_svg(const Chart& chart) {
   const Range range = range_of(chart);
   const double right = chart.series.size() > 1 ? kLegend : kMargin;
   const Axis x{range.low_x, range.high_x, chart.log_x, kLeft, kWidth - right};
-  const Axis y{range.low_y, range.high_y + 0.04 * (range.high_y - range.low_y), false, kHeight - kBottom, kTop};
+  const double above = chart.log_y ? 0 : 0.04 * (range.high_y - range.low_y);
+  const Axis y{range.low_y, range.high_y + above, chart.log_y, kHeight - kBottom, kTop};
 
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
@@ -270,9 +271,9 @@ std::string inline_series(const Chart& chart, std::size_t i, const Axis& x, cons
 std::string to_inline_svg(const Chart& chart, const std::string& id, ChartSize size, const std::string& description) {
   const Frame& frame = size == ChartSize::kWide ? kWideFrame : kNarrowFrame;
   const Range range = range_of(chart);
-  const double room = 0.06 * (range.high_y - range.low_y);
+  const double room = chart.log_y ? 0 : 0.06 * (range.high_y - range.low_y);
   const Axis x{range.low_x, range.high_x, chart.log_x, frame.left, frame.width - frame.right};
-  const Axis y{chart.from_zero ? range.low_y : range.low_y - room, range.high_y + room, false,
+  const Axis y{chart.from_zero ? range.low_y : range.low_y - room, range.high_y + room, chart.log_y,
                frame.height - frame.bottom, frame.top};
   std::string svg = fmt::format(
       R"(<svg class="chart {0}" viewBox="0 0 {1} {2}" role="img" aria-labelledby="{3}-t {3}-d"><title id="{3}-t">{4}</title>)"

@@ -27,7 +27,7 @@ struct Chart {
   };
   struct Series {
     std::string name;           // in the legend, if there are several
-    std::vector<Point> points;  // in ascending order of x; at least one, all finite, x > 0 if log_x
+    std::vector<Point> points;  // in ascending order of x; at least one, all finite, x > 0 if log_x, lower > 0 if log_y
   };
   std::vector<Series> series;  // at least one, with two different x among all of them
   bool from_zero = true;       // whether the y axis begins at 0
@@ -44,6 +44,7 @@ struct Chart {
     std::string label;
   };
   std::optional<Spot> spot = {};  // one highlighted point; in pages only
+  bool log_y = false;             // not with from_zero
 };
 
 [[nodiscard]] std::string to_svg(const Chart& chart);

@@ -96,6 +96,10 @@ std::string merit_html(const HtmlReport& report) {
       fmt::format("<div class=\"figure-of-merit\"><p class=\"big\">ε ≤ {}</p>\n<p>certified: {} to {}</p>\n",
                   shown_at_least(p.epsilon_upper, 3), shown_at_most(p.epsilon_lower, digits),
                   shown_at_least(p.epsilon_upper, digits));
+  if (p.measured) {
+    html += fmt::format("<p>measured by an audit: ε ≥ {} ({} confidence)</p>\n", shown_at_most(*p.measured, 3),
+                        percent(p.confidence));
+  }
   html += p.delta > 0 ? fmt::format("<p>δ = {} ({})</p>", shown_power(p.delta), one_in(p.delta))
                       : std::string("<p>δ = 0: without exception</p>");
   return html + "</div>\n";

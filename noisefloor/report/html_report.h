@@ -32,6 +32,9 @@ struct HtmlReport {
     double delta = 0;
     std::string unit;        // "row", "person"
     bool exchanged = false;  // neighbours: one unit is replaced by another; otherwise one unit is added or removed
+    // What an audit measured: ε is at least this, with this confidence.
+    std::optional<double> measured = {};
+    double confidence = 0;
   };
   Promise promise;
 

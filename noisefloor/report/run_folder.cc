@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "noisefloor/audit/audit_document.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/base/text.h"
 
@@ -54,12 +55,27 @@ Result<std::optional<PlanFile>> read_plan_beside(const fs::path& path, const std
   return std::optional(std::move(read.plan));
 }
 
+// The audit in the folder, which must be about this release.
+Result<std::optional<audit::SignedAudit>> read_audit_beside(const fs::path& path, const VerifiedRelease& release) {
+  if (!is_file(path)) return std::optional<audit::SignedAudit>{};
+  NF_TRY(const std::string text, read_file(path.string(), kMaxSignedBytes));
+  const auto about_path = [&](const Error& error) {
+    return Error{error.code, fmt::format("{}: {}", path.string(), error.message)};
+  };
+  Result<audit::SignedAudit> read = audit::parse_audit(text);
+  if (!read.has_value()) return about_path(read.error());
+  const Result<void> fits = audit::expect_about(read.value(), release.certificate, release.certificate_text);
+  if (!fits.has_value()) return about_path(fits.error());
+  return std::optional(std::move(read).value());
+}
+
 // Everything signed beside the release. Requires a file that a run has named.
 Result<RunFolder> read_signed(const fs::path& release) {
   NF_TRY(Verdict verdict, verify_file(release.string()));
   RunFolder folder{std::move(verdict), {}, {}};
   const fs::path beside = release.parent_path();
   NF_TRY_VOID(expect_same_certificate(beside / kCertificateName, folder.verdict.release.certificate_text));
+  NF_TRY(folder.verdict.audit, read_audit_beside(beside / audit::kAuditName, folder.verdict.release));
   NF_TRY(folder.plan, read_plan_beside(beside / kPlanName, folder.verdict.release.certificate.key));
   return folder;
 }
@@ -131,6 +147,10 @@ Result<RunFolder> read_run_folder(const std::string& path) {
 
 Result<std::vector<Verdict>> verify_path(const std::string& path) {
   std::vector<Verdict> verdicts;
+  if (fs::path(path).filename() == audit::kAuditName) {
+    const fs::path folder = fs::path(path).parent_path();
+    return verify_path(folder.empty() ? "." : folder.string());
+  }
   if (!is_folder(path)) {
     NF_TRY(Verdict verdict, verify_file(path));
     verdicts.push_back(std::move(verdict));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "noisefloor/audit/audit_document.h"
 #include "tests/support/toy_run.h"
 
 namespace noisefloor {
@@ -47,6 +48,31 @@ TEST_F(RunFolderTest, RefusesAFolderWithoutARun) {
   expect_error(read_run_folder(runs_.path("empty")), ErrorCode::kInputData, "not the folder of a run");
   expect_refused("empty", ErrorCode::kInputData, "not the folder of a run");
   expect_refused("nowhere", ErrorCode::kIo, "nowhere");
+}
+
+// An audit beside a model has to be about it.
+TEST_F(RunFolderTest, ReadsTheAuditBesideAModel) {
+  (void)runs_.train("run");
+  runs_.write("run/audit.json", "{}\n");
+  expect_refused("run", ErrorCode::kInputData, "audit.json: this is not an audit");
+  const auto make = [&](const std::string& certificate_text) {
+    const Certificate certificate =
+        value_of(verify_file(runs_.path("run/model.safetensors"))).release.certificate.certificate;
+    const SigningKey key = SigningKey::from_seed({1});
+    ReplayRandom random = value_of(ReplayRandom::create(1));
+    const DpEvent& event = certificate.statement.event;
+    const audit::RunFindings found =
+        value_of(audit::audit_event(event, certificate.statement.adjacency, {.canaries = 500}, random));
+    const audit::AuditDocument document = audit::audit_of(certificate, certificate_text, event, found);
+    return audit::to_json(document, value_of(audit::judgement_of(document)),
+                          [&](std::string_view text) { return std::pair(key.public_key(), key.sign(text)); });
+  };
+  runs_.write("run/audit.json", make("another certificate"));
+  expect_refused("run", ErrorCode::kVerificationFailed, "another release");
+  expect_refused("run/audit.json", ErrorCode::kVerificationFailed, "another release");
+  runs_.write("run/audit.json",
+              make(value_of(verify_file(runs_.path("run/model.safetensors"))).release.certificate_text));
+  expect_refused("run", ErrorCode::kVerificationFailed, "another key");
 }
 
 TEST_F(RunFolderTest, VerifiesTheModelOfAFolder) {

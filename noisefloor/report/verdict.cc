@@ -39,7 +39,7 @@ bool Verdict::is_private() const { return std::isfinite(certificate().epsilon.up
 Result<Verdict> verify_file(const std::string& path) {
   NF_TRY(const std::string bytes, read_file(path, kMaxReleaseBytes));
   NF_TRY(VerifiedRelease release, verify_any_release(bytes));
-  Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}, {}};
+  Verdict verdict{path, std::move(release), Payment::kNotLookedAt, {}, {}, {}, {}};
   if (!verdict.certificate().spend) verdict.payment = Payment::kNotCharged;
   // These fields are only shown, and nothing is computed from them; their types were checked with the certificate.
   const nlohmann::json json = nlohmann::json::parse(verdict.release.certificate_text, nullptr, false);

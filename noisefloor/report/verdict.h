@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "noisefloor/audit/audit_document.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/release/signers.h"
@@ -46,7 +47,8 @@ struct Verdict {
   Payment payment = Payment::kNotLookedAt;
   std::optional<std::string> signer = {};  // who signed, in the reader's words; nothing if the reader does not know
   std::string accountant;                  // in the words of the certificate
-  std::vector<std::string> not_covered;    // one item each, in the words of the certificate
+  std::optional<audit::SignedAudit> audit = {};  // beside it, in the folder of a run
+  std::vector<std::string> not_covered;          // one item each, in the words of the certificate
 
   [[nodiscard]] const Certificate& certificate() const { return release.certificate.certificate; }
   [[nodiscard]] bool is_private() const;  // ε is finite

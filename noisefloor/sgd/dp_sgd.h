@@ -96,6 +96,9 @@ class DpSgd {
   [[nodiscard]] const std::vector<float>& parameters() const { return parameters_; }
   // The averaged parameters if averaging was asked for, or else the last ones.
   [[nodiscard]] const std::vector<float>& result() const { return averaged_.empty() ? parameters_ : averaged_; }
+  // What the last step released: the noisy sum of clipped gradients, divided by the expected batch. Zeros before the
+  // first step.
+  [[nodiscard]] std::span<const float> released() const { return std::span(sum_).first(parameters_.size()); }
   [[nodiscard]] const BatchSampler& sampler() const { return sampler_; }
   // Whose data a step protects: that of one row, or all rows of one person.
   [[nodiscard]] PrivacyUnit unit() const { return sampler_.unit(); }

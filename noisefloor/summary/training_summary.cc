@@ -6,6 +6,7 @@
 
 #include "noisefloor/base/text.h"
 #include "noisefloor/report/html.h"
+#include "noisefloor/summary/audit_summary.h"
 #include "noisefloor/summary/quality_summary.h"
 #include "noisefloor/summary/summary_json.h"
 #include "noisefloor/training/exposing.h"
@@ -70,6 +71,7 @@ Summary summary_of(const TrainingJob& job, const TrainingOutcome& outcome) {
                               ? epsilon_line(certificate.epsilon, certificate.delta, training.privacy)
                               : "infinite: this model is NOT PRIVATE, and is for comparison only");
   if (notes.noise.multiplier) summary.line("noise", noise_line(notes.noise, training));
+  if (outcome.run.audit) add_audit(summary, *outcome.run.audit);
   summary.line("training", training_line(training, notes));
   if (notes.validation) add_quality(summary, "validation", *notes.validation, notes.private_validation);
   if (notes.test) add_quality(summary, "test", *notes.test, notes.private_test);

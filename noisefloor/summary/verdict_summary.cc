@@ -59,6 +59,11 @@ Json verdict_json(const Verdict& verdict) {
             {"signer", signer_json(verdict)},
             {"ledger_checked", verdict.payment == Payment::kPaid},
             {"not_covered", verdict.not_covered}};
+  if (verdict.audit) {
+    json["audit"] = {{"certified", certificate.epsilon.upper},
+                     {"measured", verdict.audit->judgement.measured},
+                     {"confidence", audit::kAuditConfidence}};
+  }
   if (!certificate.exposures.empty()) json["exposures"] = exposures_json(certificate);
   if (certificate.spend && !certificate.spend->blocks.empty()) json["blocks"] = certificate.spend->blocks;
   return json;
@@ -74,6 +79,11 @@ void add_lines(Summary& summary, const Verdict& verdict, const VerifiedPath& whe
   if (const auto& spend = verdict.certificate().spend; spend && !spend->blocks.empty()) {
     summary.line("blocks",
                  fmt::format("{}: it is about their rows alone, and they have paid", fmt::join(spend->blocks, ", ")));
+  }
+  if (verdict.audit) {
+    summary.line("audit",
+                 fmt::format("epsilon {}, with the same key; judged anew here from what its canaries found",
+                             audit::two_sided(verdict.certificate().epsilon.upper, verdict.audit->judgement.measured)));
   }
   if (const std::string start = start_of(verdict); !start.empty()) summary.line("started from", start);
   if (const std::string seen = exposures_of(verdict); !seen.empty()) summary.line("seen before", seen);

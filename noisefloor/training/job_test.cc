@@ -64,6 +64,48 @@ TEST_F(TrainingJobTest, ChargesWhatItSaidAndCertifiesIt) {
   EXPECT_TRUE(value_of(again.run(ledger.get(), control_)).run.again);
 }
 
+// Canaries take part, and nobody pays: what is charged and certified is what it would be without them.
+TEST_F(TrainingJobTest, CanariesMeasureAndChangeNothingThatIsClaimed) {
+  const TrainingCost without = value_of(value_of(prepare(wish())).cost());
+  write("toy.toml", read("toy.toml") + "\n[audit]\ncanaries = 1000\n");
+  const auto ledger = make_ledger();
+  TrainingJob job = value_of(prepare(wish()));
+  const TrainingCost cost = value_of(job.cost());
+  EXPECT_EQ(cost.spend.statement, without.spend.statement);
+  EXPECT_EQ(cost.epsilon.upper, without.epsilon.upper);
+  const TrainingOutcome made = value_of(job.run(ledger.get(), control_));
+  const Certificate& certificate = made.run.model.certificate;
+  EXPECT_EQ(certificate.statement, without.spend.statement);
+  EXPECT_EQ(made.run.weights.size(), job.session().model->parameters());
+  EXPECT_GT(made.notes.test->accuracy.value(), 0.9);
+  ASSERT_TRUE(made.run.audit.has_value());
+  const audit::SignedAudit kept = value_of(audit::parse_audit(read("out/audit.json")));
+  expect_good(audit::expect_about(kept, value_of(parse_certificate(made.run.model.signed_certificate)),
+                                  read("out/certificate.json")));
+  EXPECT_EQ(kept.audit.findings.steps, 40U);
+  EXPECT_EQ(kept.audit.findings.counts.front().canaries, 1000U);
+  EXPECT_LE(kept.judgement.measured, certificate.epsilon.upper);
+  EXPECT_EQ(value_of(ledger->signer()), kept.key);
+  expect_good(verify_in_ledger(value_of(verify_any_release(read("out/model.safetensors"))), *ledger));
+  EXPECT_FALSE(exists("out/checkpoint.safetensors"));
+  // The same key gives the same model, and its audit.
+  TrainingJob again = value_of(prepare(wish()));
+  const TrainingOutcome found = value_of(again.run(ledger.get(), control_));
+  EXPECT_TRUE(found.run.again);
+  ASSERT_TRUE(found.run.audit.has_value());
+  EXPECT_TRUE(found.run.audit->audit.findings == kept.audit.findings);
+}
+
+TEST_F(TrainingJobTest, AnAuditGoesWithNoCheckpointAndNoReplay) {
+  write("toy.toml", read("toy.toml") + "\n[audit]\n");
+  declare_public();
+  TrainingWish repeated = wish();
+  repeated.replay_seed = 3;
+  const TrainingOutcome made = value_of(value_of(prepare(repeated)).run(nullptr, control_));
+  EXPECT_FALSE(made.run.audit.has_value()) << "nothing is certified that canaries could refute";
+  EXPECT_FALSE(exists("out/audit.json"));
+}
+
 TEST_F(TrainingJobTest, LeavesNothingBehindIfRefused) {
   const auto ledger = make_ledger();
   TrainingWish asked = wish();

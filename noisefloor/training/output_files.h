@@ -22,6 +22,7 @@ struct OutputFiles {
   [[nodiscard]] std::string checkpoint() const { return (folder / "checkpoint.safetensors").string(); }
   [[nodiscard]] std::string plan() const { return (folder / kPlanName).string(); }
   [[nodiscard]] std::string notes() const { return (folder / kRunNotesName).string(); }
+  [[nodiscard]] std::string audit() const { return (folder / "audit.json").string(); }
   [[nodiscard]] std::string utility_table() const { return (folder / kUtilityTableName).string(); }
 };
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "noisefloor/audit/woven_canaries.h"
 #include "noisefloor/base/file.h"
 #include "noisefloor/training/configuration.h"
 #include "noisefloor/training/exposing.h"
@@ -23,8 +24,31 @@ Result<std::vector<float>> first_weights(const TrainingSession& session, BitStre
 struct Descent {
   SecureRandom secure;
   std::optional<ReplayRandom> replay;
+  std::unique_ptr<audit::WovenCanaries> canaries;  // null without an audit
   DpSgd sgd;
 };
+
+// The model's part of weights that may have those of canaries behind them.
+std::span<const float> weights_of_model(const TrainingSession& session, std::span<const float> weights) {
+  return weights.first(session.model->parameters());
+}
+
+enum class Canaries : std::uint8_t { kIfAsked, kNone };
+
+Result<std::unique_ptr<audit::WovenCanaries>> canaries_of(TrainingSession& session, const RunRequest& request,
+                                                          SecureRandom& random) {
+  const std::optional<TrainingAudit>& wanted = session.training().audit;
+  if (!wanted || !request.charged()) return std::unique_ptr<audit::WovenCanaries>();
+  if (!request.team.alone()) {
+    return invalid_argument("canaries are for a training with one worker: leave out [audit], or train with one worker");
+  }
+  if (request.from) {
+    return invalid_argument(
+        "a training with [audit] continues from no checkpoint, because the coins of its canaries are kept nowhere: "
+        "train from the beginning, or leave out [audit]");
+  }
+  return audit::WovenCanaries::create(*session.model, session.sampler, {.canaries = wanted->canaries}, random);
+}
 
 // Private rows are looked at without noise only if the ledger has recorded it.
 Result<void> expect_recorded(const TrainingSession& session, const RunRequest& request) {
@@ -35,7 +59,7 @@ Result<void> expect_recorded(const TrainingSession& session, const RunRequest& r
       "ledger has to record it first; or declare them public (public = true under [data])");
 }
 
-Result<Descent> begin_descent(TrainingSession& session, const RunRequest& request) {
+Result<Descent> begin_descent(TrainingSession& session, const RunRequest& request, Canaries canaries) {
   if (request.charged()) NF_TRY_VOID(expect_small_delta(request.delta, session.sampler));
   NF_TRY(SecureRandom secure, SecureRandom::create());
   std::optional<ReplayRandom> replay;
@@ -53,10 +77,15 @@ Result<Descent> begin_descent(TrainingSession& session, const RunRequest& reques
   }
   NF_TRY(std::vector<float> initial,
          first_weights(session, replay && !request.from ? static_cast<BitStream&>(*replay) : secure));
-  NF_TRY(DpSgd sgd,
-         descent_of(session.training().descent, request.noise, session.sampler, session.steps, *session.model,
-                    std::move(initial), request.team.alone() ? nullptr : request.team.group()));
-  return Descent{std::move(secure), std::move(replay), std::move(sgd)};
+  std::unique_ptr<audit::WovenCanaries> woven;
+  if (canaries == Canaries::kIfAsked) {
+    NF_TRY(woven, canaries_of(session, request, secure));
+  }
+  if (woven) initial = woven->extended(std::move(initial));
+  NF_TRY(DpSgd sgd, descent_of(session.training().descent, request.noise, woven ? woven->sampler() : session.sampler,
+                               session.steps, woven ? woven->source() : *session.model, std::move(initial),
+                               request.team.alone() ? nullptr : request.team.group()));
+  return Descent{std::move(secure), std::move(replay), std::move(woven), std::move(sgd)};
 }
 
 RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std::optional<StartPoint> start = {}) {
@@ -75,7 +104,9 @@ RunTerms terms_of(const TrainingSession& session, const RunRequest& request, std
           description_of(session.training()).chosen};
 }
 
-TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {}) {
+// A run with canaries writes no checkpoints: their coins are kept nowhere.
+TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, RunWatch& watch, const Sign& sign = {},
+                       bool canaries = false) {
   TrainingHooks hooks;
   hooks.begin = [&request, &watch]() -> Result<void> {
     if (!request.files.folder.empty()) watch.write_to(request.files.metrics());
@@ -83,7 +114,7 @@ TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, Run
   };
   hooks.progress = [&watch](const TrainingProgress& progress) { watch.show(progress); };
   hooks.stop = [&request, &control] { return request.team.stop(control.stop_asked()); };
-  if (request.checkpoint_seconds > 0 && !request.files.folder.empty()) {
+  if (request.checkpoint_seconds > 0 && !request.files.folder.empty() && !canaries) {
     hooks.checkpoint_interval = std::chrono::milliseconds(static_cast<long>(1000 * request.checkpoint_seconds));
     hooks.checkpoint = [&request, &control, sign](const Checkpoint& checkpoint) {
       const Result<void> written = write_file(request.files.checkpoint(), to_bytes(checkpoint, sign));
@@ -99,6 +130,45 @@ TrainingHooks hooks_of(const RunRequest& request, const JobControl& control, Run
 
 void begin_run(const RunRequest& request, const JobControl& control) {
   if (control.observer != nullptr) control.observer->begin(request.title);
+}
+
+// What the canaries of a run have found, once it has ended.
+struct Audited {
+  std::optional<DpEvent> event;
+  audit::RunFindings findings;
+  audit::RunJudgement judgement;
+};
+
+// Lets canaries look at each step, and judges their findings before anything is sealed.
+void audit_by(audit::WovenCanaries& canaries, Adjacency adjacency, Delta delta, TrainingHooks& hooks,
+              Audited& audited) {
+  hooks.stepped = [&canaries](const DpSgd& sgd) { return canaries.look(sgd); };
+  hooks.finished = [&canaries, &audited, adjacency, delta](const DpSgd& sgd) -> Result<void> {
+    NF_TRY(const Steps made, Steps::make(sgd.steps()));
+    audited.event = sgd.event(made);
+    NF_TRY(audited.findings, canaries.findings());
+    NF_TRY(audited.judgement, audit::judge(audited.findings, *audited.event, adjacency, delta));
+    return audit::expect_unrefuted(audited.judgement);
+  };
+}
+
+// Signs the audit and writes it beside the model.
+Result<audit::SignedAudit> keep_audit(const Audited& audited, const Sealed& model, const Sign& sign,
+                                      const OutputFiles& files) {
+  audit::AuditDocument document =
+      audit::audit_of(model.certificate, model.signed_certificate, *audited.event, audited.findings);
+  NF_TRY_VOID(write_file(files.audit(), audit::to_json(document, audited.judgement, sign)));
+  return audit::SignedAudit{std::move(document), audited.judgement, sign("").first};
+}
+
+// The audit of a model that was made before.
+Result<audit::SignedAudit> kept_audit(const Sealed& model, const OutputFiles& files) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  NF_TRY(const std::string text, read_file(files.audit(), most));
+  NF_TRY(audit::SignedAudit kept, audit::parse_audit(text));
+  NF_TRY(const SignedCertificate certificate, parse_certificate(model.signed_certificate));
+  NF_TRY_VOID(audit::expect_about(kept, certificate, model.signed_certificate));
+  return kept;
 }
 
 // Tells the observer of a run that never began about the checkpoint of an earlier run that was cut short.
@@ -168,8 +238,8 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     return invalid_argument(
         "quality would be measured on private rows that were kept for tests: their ledger has to record it");
   }
-  NF_TRY(Descent descent, begin_descent(session, request));
-  auto& [secure, replay, sgd] = descent;
+  NF_TRY(Descent descent, begin_descent(session, request, Canaries::kIfAsked));
+  auto& [secure, replay, canaries, sgd] = descent;
   std::optional<StartPoint> start;
   Sign sign;
   if (request.charged()) {
@@ -180,7 +250,9 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
   FileOutlet outlet(request.files.model(), request.files.certificate());
   NF_TRY(std::optional<Watched> watched, watched_of(*session.examples));
   RunWatch watch(*session.model, sgd, control, std::move(watched));
-  TrainingHooks hooks = hooks_of(request, control, watch, sign);
+  TrainingHooks hooks = hooks_of(request, control, watch, sign, canaries != nullptr);
+  Audited audited;
+  if (canaries) audit_by(*canaries, session.sampler.adjacency(), request.delta, hooks, audited);
   const auto record_evaluation = [&]() -> Result<void> {
     if (request.evaluation && ledger != nullptr) NF_TRY_VOID(ledger->expose(*request.evaluation));
     return success();
@@ -193,7 +265,9 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     hooks.made = [&](const Digest& model) { return ledger->keep_exposed(*request.exposure, model); };
   }
   const RunTerms terms = terms_of(session, request, std::move(start));
-  const NameWeights names = [&](std::span<const float> weights) { return session.model->name_weights(weights); };
+  const NameWeights names = [&](std::span<const float> weights) {
+    return session.model->name_weights(weights_of_model(session, weights));
+  };
   begin_run(request, control);
   Result<Released> trained = replay ? train_without_privacy(terms, sgd, *replay, names, hooks, outlet)
                                     : train_privately(terms, sgd, secure, *ledger, names, hooks, outlet);
@@ -210,14 +284,25 @@ Result<RunResult> run_training(TrainingSession& session, const RunRequest& reque
     std::error_code ignored;
     std::filesystem::remove(request.files.checkpoint(), ignored);
   }
-  return RunResult{std::move(made.release), made.again, std::move(weights), watch.last().seconds,
+  RunResult result{std::move(made.release),         {}, made.again, std::move(weights), watch.last().seconds,
                    watch.last().examples_per_second};
+  if (canaries) {
+    // The model exists and is paid for, so a failure to write the audit beside it is not an error.
+    Result<audit::SignedAudit> kept =
+        made.again ? kept_audit(result.model, request.files) : keep_audit(audited, result.model, sign, request.files);
+    if (kept.has_value()) {
+      result.audit = std::move(kept).value();
+    } else {
+      control.warn(fmt::format("no audit: {}", kept.error().message));
+    }
+  }
+  return result;
 }
 
 Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& request) {
   RunRequest alone = request;
   alone.team = {};
-  NF_TRY(const Descent descent, begin_descent(session, alone));
+  NF_TRY(const Descent descent, begin_descent(session, alone, Canaries::kNone));
   const std::uint64_t before = request.from ? request.from->state.steps : 0;
   if (before >= session.steps.value())
     return invalid_argument("the checkpoint has already made all steps: nothing is left to train");
@@ -227,8 +312,8 @@ Result<DpStatement> statement_of(TrainingSession& session, const RunRequest& req
 
 Result<std::vector<float>> run_as_part(TrainingSession& session, const RunRequest& request, const JobControl& control) {
   NF_TRY_VOID(expect_recorded(session, request));
-  NF_TRY(Descent descent, begin_descent(session, request));
-  auto& [secure, replay, sgd] = descent;
+  NF_TRY(Descent descent, begin_descent(session, request, Canaries::kNone));
+  auto& [secure, replay, canaries, sgd] = descent;
   RunWatch watch(*session.model, sgd, control, {});
   const TrainingHooks hooks = hooks_of(request, control, watch);
   const RunTerms terms = terms_of(session, request);
@@ -241,8 +326,8 @@ Result<std::vector<float>> run_as_part(TrainingSession& session, const RunReques
 }
 
 Result<std::uint64_t> follow_training(TrainingSession& session, const RunRequest& request, const JobControl& control) {
-  NF_TRY(Descent descent, begin_descent(session, request));
-  auto& [secure, replay, sgd] = descent;
+  NF_TRY(Descent descent, begin_descent(session, request, Canaries::kNone));
+  auto& [secure, replay, canaries, sgd] = descent;
   if (request.from) NF_TRY_VOID(sgd.restore(request.from->state));
   NF_TRY_VOID(replay ? request.team.follow(sgd, *replay, session.steps.value(), control.stop)
                      : request.team.follow(sgd, secure, session.steps.value(), control.stop));

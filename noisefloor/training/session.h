@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "noisefloor/audit/audit_document.h"
 #include "noisefloor/base/result.h"
 #include "noisefloor/ledger/ledger.h"
 #include "noisefloor/sgd/trainable_model.h"
@@ -72,14 +73,16 @@ struct RunRequest {
 
 struct RunResult {
   Sealed model;
-  bool again = false;  // made before, under the same key
+  std::optional<audit::SignedAudit> audit;  // what its canaries found, if the file asks for them
+  bool again = false;                       // made before, under the same key
   std::vector<float> weights;
   double seconds = 0;
   double examples_per_second = 0;
 };
 
 // Checks everything that can be checked before anything is spent, then runs. kInvalidArgument for a run that is charged
-// but has no ledger. A run that is stopped returns the model so far.
+// but has no ledger. A run that is stopped returns the model so far. If the file asks for an audit, canaries take part
+// in a run that is charged, and nothing is published if they refute the certificate: kVerificationFailed.
 [[nodiscard]] Result<RunResult> run_training(TrainingSession& session, const RunRequest& request, Ledger* ledger,
                                              const JobControl& control);
 

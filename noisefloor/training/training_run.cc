@@ -69,6 +69,7 @@ Result<void> descend(const RunTerms& terms, DpSgd& sgd, Random& random, const Tr
   };
   while (sgd.steps() < terms.steps.value()) {
     NF_TRY_VOID(sgd.step(random));
+    if (hooks.stepped) NF_TRY_VOID(hooks.stepped(sgd));
     const Clock::time_point now = Clock::now();
     if (now - told >= hooks.interval && sgd.steps() < terms.steps.value()) {
       tell(now);
@@ -89,6 +90,7 @@ Result<void> descend(const RunTerms& terms, DpSgd& sgd, Random& random, const Tr
     return invalid_argument(fmt::format(
         "the training diverged: after {} steps weights are not finite. Take a smaller learning rate", sgd.steps()));
   }
+  if (hooks.finished) NF_TRY_VOID(hooks.finished(sgd));
   return success();
 }
 

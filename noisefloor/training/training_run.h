@@ -58,7 +58,11 @@ struct TrainingProgress {
 struct TrainingHooks {
   std::function<Result<void>()> begin = {};  // called once, when the budget is reserved and nothing is drawn yet
   std::function<void(const TrainingProgress&)> progress = {};  // about once a second, and at the end
-  std::function<bool()> stop = {};                             // called after each step
+  // Called after each step, and after the last one before anything is sealed. An error ends the run: nothing is
+  // released, and what was reserved stays spent.
+  std::function<Result<void>(const DpSgd&)> stepped = {};
+  std::function<Result<void>(const DpSgd&)> finished = {};
+  std::function<bool()> stop = {};  // called after each step
   std::chrono::milliseconds interval{1000};
   std::function<void(const Checkpoint&)> checkpoint =
       {};  // called now and then between steps, and when the run is stopped

@@ -51,7 +51,8 @@ void RunWatch::write_to(const std::string& path) {
 std::optional<PublicQuality> RunWatch::look(const TrainingProgress& p) {
   if (!watched_ || (p.steps < p.planned && p.seconds < next_)) return {};
   const auto start = std::chrono::steady_clock::now();
-  PublicQuality found{watched_->name, model_->quality(sgd_->result(), watched_->examples)};
+  PublicQuality found{watched_->name,
+                      model_->quality(std::span(sgd_->result()).first(model_->parameters()), watched_->examples)};
   next_ = p.seconds + 20 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return found;
 }
