@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -22,6 +23,8 @@
 
 namespace noisefloor::query {
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kTakenAsPublic =
     "tables, bounds, units and public names of groups are those of the dataset's description, stated without looking "
@@ -152,6 +155,12 @@ class Billing {
     NF_TRY(const auto divided, split(bill.places, *bill.plans));
     bill.question = queries_question(bill.plans, terms_.noise, engine_, divided);
     bill.question->data = kTakenAsPublic;
+    // A key that was used for another dataset, or for another description of this one, is another question's.
+    Json configuration = Json::parse(bill.question->configuration);
+    const AnswerRequest asked = about();
+    configuration["dataset"] = asked.provenance.dataset->name;
+    configuration["description"] = asked.provenance.dataset->digest;
+    bill.question->configuration = configuration.dump();
     // Other rows are another question.
     if (bill.asker.key.empty()) {
       bill.asker.key = key_of(*bill.question);

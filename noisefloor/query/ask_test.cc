@@ -224,6 +224,12 @@ TEST_F(Ask, PaysAgainUnderANewKeyAndForOtherRows) {
 TEST_F(Ask, RefusesAKeyOfAnotherQuestion) {
   (void)table(kByDept, terms(0.5, 0, "mine"));
   expect_error(ask("SELECT count(*) FROM visits", terms(0.5, 0, "mine")), ErrorCode::kInvalidArgument, "another");
+  // The same words about another description are another question.
+  DescribedRows other = rows();
+  other.description.people = 1000;
+  LedgerOutlet outlet;
+  expect_error(query::ask(other, kByDept, terms(0.5, 0, "mine"), *open(), outlet), ErrorCode::kInvalidArgument,
+               "another");
 }
 
 TEST_F(Ask, StatementsOfAFileAreOnePlan) {
