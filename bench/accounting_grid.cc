@@ -1,17 +1,20 @@
 // How narrow, fast and monotone the certified ε of sampled Gaussians is over the grid of all settings that are
 // promised: rates 1e-7 … 1, noise 0.2 … 1,000, steps 1 … 10^8, δ 1e-30 … 0.1, both neighbouring relations. Prints the
-// worst ten.
+// worst ten, and where a bound falls although the rate, the steps, 1/noise or 1/δ grow. Times are those of the processor.
 //
-//   accounting_grid [N]     takes every N-th setting (default 1: all)
+//   accounting_grid [N] [M]    takes every N-th setting (default 1: all; monotony is looked at only then), and prints
+//                              the worst M (default 10)
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "noisefloor/accounting/pld.h"
@@ -19,7 +22,12 @@
 namespace noisefloor {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Milliseconds of processor time of this thread: what else runs on the machine does not count.
+double processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
 
 struct Setting {
   double rate;
@@ -58,18 +66,19 @@ void solve(Setting& s) {
   const DpEvent event = SelfComposedEvent{
       Steps::make(static_cast<std::uint64_t>(s.steps)).value(),
       PoissonSampledEvent{SamplingRate::make(s.rate).value(), GaussianEvent{NoiseMultiplier::make(s.noise).value()}}};
-  const auto start = Clock::now();
+  const double start = processor_time();
   const Result<Interval> found = pld_epsilon(event, s.adjacency, Delta::make(s.delta).value());
-  s.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  s.milliseconds = processor_time() - start;
   s.refused = !found.has_value();
   if (found.has_value()) s.epsilon = found.value();
 }
 
-void print_worst(const std::string& title, std::vector<Setting> settings, double (*badness)(const Setting&)) {
+void print_worst(const std::string& title, std::vector<Setting> settings, std::size_t most,
+                 double (*badness)(const Setting&)) {
   std::stable_sort(settings.begin(), settings.end(),
                    [&](const Setting& a, const Setting& b) { return badness(a) > badness(b); });
   fmt::print("{}:\n", title);
-  for (std::size_t i = 0; i < std::min<std::size_t>(10, settings.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most, settings.size()); ++i) {
     const Setting& s = settings[i];
     fmt::print(
         "  rate {:<8.3g} noise {:<6.3g} steps {:<8.3g} delta {:<8.1e} {:<12} [{:.9g}, {:.9g}]  width {:.1e}  {:.2f} "
@@ -79,7 +88,55 @@ void print_worst(const std::string& title, std::vector<Setting> settings, double
   }
 }
 
-int run(std::size_t every) {
+// Whether the certified interval of one setting contradicts that of a worse one: the upper bound is larger by more than
+// both intervals are wide.
+struct Fall {
+  const Setting* better;
+  const Setting* worse;
+  [[nodiscard]] double size() const { return better->epsilon.upper / worse->epsilon.upper - 1; }
+};
+
+std::vector<Fall> falls(const std::vector<Setting>& settings) {
+  using Key = std::tuple<int, double, double, double, double>;
+  const auto key = [](const Setting& s) {
+    return Key{static_cast<int>(s.adjacency), s.rate, s.noise, s.steps, s.delta};
+  };
+  std::map<Key, const Setting*> all;
+  std::array<std::map<double, double>, 4> next;  // of each parameter, towards a larger ε
+  const auto chain = [](std::map<double, double>& next_of, std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+      if (values[i] != values[i + 1]) next_of[values[i]] = values[i + 1];
+    }
+  };
+  std::array<std::vector<double>, 4> values;
+  for (const Setting& s : settings) {
+    all[key(s)] = &s;
+    values[0].push_back(s.rate);
+    values[1].push_back(-s.noise);
+    values[2].push_back(s.steps);
+    values[3].push_back(-s.delta);
+  }
+  for (std::size_t i = 0; i < 4; ++i) chain(next[i], values[i]);
+  std::vector<Fall> found;
+  for (const Setting& s : settings) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      Setting worse = s;
+      double& parameter = i == 0 ? worse.rate : i == 1 ? worse.noise : i == 2 ? worse.steps : worse.delta;
+      const double sign = i == 1 || i == 3 ? -1 : 1;
+      const auto larger = next[i].find(sign * parameter);
+      if (larger == next[i].end()) continue;
+      parameter = sign * larger->second;
+      const auto other = all.find(key(worse));
+      if (other == all.end() || !std::isfinite(s.epsilon.upper)) continue;
+      if (s.epsilon.upper > other->second->epsilon.upper) found.push_back({&s, other->second});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Fall& a, const Fall& b) { return a.size() > b.size(); });
+  return found;
+}
+
+int run(std::size_t every, std::size_t most) {
   std::vector<Setting> settings;
   const std::vector<Setting> all = grid();
   for (std::size_t i = 0; i < all.size(); i += every) settings.push_back(all[i]);
@@ -100,8 +157,20 @@ int run(std::size_t every) {
   fmt::print("median {:.3f} ms, 99 % below {:.2f} ms, slowest {:.1f} ms; peak memory {:.1f} MB\n",
              times[times.size() / 2], times[times.size() * 99 / 100], times.back(),
              static_cast<double>(usage.ru_maxrss) / 1024);
-  print_worst("widest", settings, [](const Setting& s) { return s.width(); });
-  print_worst("slowest", settings, [](const Setting& s) { return s.milliseconds; });
+  if (every == 1) {
+    const std::vector<Fall> found = falls(settings);
+    fmt::print("not monotone: {} pairs of neighbours in the grid\n", found.size());
+    for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
+      const Setting& s = *found[i].better;
+      const Setting& w = *found[i].worse;
+      fmt::print(
+          "  rate {:g} noise {:g} steps {:g} delta {:g}: {:.12g}, above {:.12g} at rate {:g} noise {:g} steps {:g} "
+          "delta {:g}\n",
+          s.rate, s.noise, s.steps, s.delta, s.epsilon.upper, w.epsilon.upper, w.rate, w.noise, w.steps, w.delta);
+    }
+  }
+  print_worst("widest", settings, most, [](const Setting& s) { return s.width(); });
+  print_worst("slowest", settings, most, [](const Setting& s) { return s.milliseconds; });
   return 0;
 }
 
@@ -109,5 +178,8 @@ int run(std::size_t every) {
 }  // namespace noisefloor
 
 int main(int argc, char** argv) {
-  return noisefloor::run(argc > 1 ? std::max<std::size_t>(1, std::strtoul(argv[1], nullptr, 10)) : 1);
+  const auto number = [&](int i, std::size_t otherwise) {
+    return argc > i ? std::max<std::size_t>(1, std::strtoul(argv[i], nullptr, 10)) : otherwise;
+  };
+  return noisefloor::run(number(1, 1), number(2, 10));
 }

@@ -212,19 +212,42 @@ AtomTransform::AtomTransform(const LossAtoms& atoms, double infinite)
   mass_minus_one_ = static_cast<double>(sum.value());
   for (const double loss : atoms.loss) max_loss_ = std::max(max_loss_, loss);
   if (!(max_loss_ > 0)) max_loss_ = 0;
+  // For estimates, atoms that are close to each other are one.
+  const auto [least, most] = std::minmax_element(atoms.loss.begin(), atoms.loss.end());
+  if (atoms.loss.empty()) return;
+  const double span = (*most - *least) / 2000;
+  double begin = -kInfinity;
+  for (std::size_t j = 0; j < atoms.loss.size(); ++j) {
+    if (!(atoms.mass[j] > 0)) continue;
+    if (!(std::fabs(atoms.loss[j] - begin) <= span)) {
+      begin = atoms.loss[j];
+      coarse_.loss.push_back(begin);
+      coarse_.mass.push_back(atoms.mass[j]);
+      variance_.push_back(0);
+      continue;
+    }
+    double& mass = coarse_.mass.back();
+    double& loss = coarse_.loss.back();
+    mass += atoms.mass[j];
+    const double share = atoms.mass[j] / mass;
+    const double gap = atoms.loss[j] - loss;
+    loss += gap * share;
+    variance_.back() = (1 - share) * (variance_.back() + share * gap * gap);
+  }
 }
 
 MomentEstimate AtomTransform::estimate(double c) const {
   double excess = mass_minus_one_;
   double first = 0;
   double second = 0;
-  for (std::size_t j = 0; j < atoms_->loss.size(); ++j) {
-    const double loss = atoms_->loss[j];
+  for (std::size_t j = 0; j < coarse_.loss.size(); ++j) {
+    const double loss = coarse_.loss[j];
     const double gain = std::expm1(c * loss);
-    const double tilted = atoms_->mass[j] * (1 + gain);
-    excess += atoms_->mass[j] * gain;
-    first += tilted * loss;
-    second += tilted * loss * loss;
+    const double tilted = coarse_.mass[j] * (1 + gain);
+    const double variance = variance_[j];
+    excess += coarse_.mass[j] * gain + tilted * c * c * variance / 2;
+    first += tilted * (loss + c * variance);
+    second += tilted * (loss * loss + variance);
   }
   const double moment = 1 + excess;
   const double slope = first / moment;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "noisefloor/accounting/loss_atoms.h"
 #include "noisefloor/accounting/loss_transform.h"
@@ -31,6 +32,8 @@ class AtomTransform final : public LossTransform {
   double infinite_;
   double max_loss_;
   double mass_minus_one_;
+  LossAtoms coarse_;  // for estimates: their means, and the variances around them
+  std::vector<double> variance_;
 };
 
 }  // namespace noisefloor

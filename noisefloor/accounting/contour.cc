@@ -220,32 +220,36 @@ std::optional<ContourIntegral> ContourIntegral::on_line(std::span<const Repeated
   MomentEstimate moments{0, 0, 0};
   double log_small = 0;
   double relative = 0;
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    const double c = samples[i].c;
-    // An error of ε by 2e-8 of itself is one of ln δ by c times that.
-    const double tolerance = std::clamp(c * std::max(2e-8 * epsilon, 1e-11), 1e-12, 1e-7);
-    const double small = log_delta + std::log(tolerance);
-    // (For c > 1 the terms of the sum, with their factor 1/s(s + 1), add up to 1/c or so.)
-    const double terms = -std::log(std::max(1.0, c));
-    const double cancelled = samples[i].moments.log_moment - c * epsilon + terms - log_delta;
-    if (!std::isfinite(cancelled) || cancelled > 16) continue;
-    const double near_zero = -2 * small / c + std::exp(std::min(samples[i].moments.log_moment, 50.0)) / c;
-    const double below = (-small + std::min(0.0, std::log(near_zero))) / c;
-    for (std::size_t j = i + 1; j < samples.size(); ++j) {
-      const double order = samples[j].c;
-      const double above =
-          (samples[j].moments.log_moment + log_chernoff_factor(order) - order * epsilon - small) / (order - c);
-      if (!std::isfinite(above)) continue;
-      const double needed = 1.02 * std::max({below, above, 1e-3 * epsilon});
-      const double price = needed * (1 + 0.05 * std::max(0.0, cancelled));
-      if (price < best) {
-        best = price;
-        period = needed;
-        integral.c_ = c;
-        integral.alias_order_ = order;
-        moments = samples[i].moments;
-        log_small = small;
-        relative = tolerance;
+  // Where smoothed losses leave no such line, one with more cancellation is better than none.
+  for (const double most_cancelled : {16.0, 26.0}) {
+    if (std::isfinite(period) || (most_cancelled > 16 && smoothing == 0)) break;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const double c = samples[i].c;
+      // An error of ε by 2e-8 of itself is one of ln δ by c times that.
+      const double tolerance = std::clamp(c * std::max(2e-8 * epsilon, 1e-11), 1e-12, 1e-7);
+      const double small = log_delta + std::log(tolerance);
+      // (For c > 1 the terms of the sum, with their factor 1/s(s + 1), add up to 1/c or so.)
+      const double terms = -std::log(std::max(1.0, c));
+      const double cancelled = samples[i].moments.log_moment - c * epsilon + terms - log_delta;
+      if (!std::isfinite(cancelled) || cancelled > most_cancelled) continue;
+      const double near_zero = -2 * small / c + std::exp(std::min(samples[i].moments.log_moment, 50.0)) / c;
+      const double below = (-small + std::min(0.0, std::log(near_zero))) / c;
+      for (std::size_t j = i + 1; j < samples.size(); ++j) {
+        const double order = samples[j].c;
+        const double above =
+            (samples[j].moments.log_moment + log_chernoff_factor(order) - order * epsilon - small) / (order - c);
+        if (!std::isfinite(above)) continue;
+        const double needed = 1.02 * std::max({below, above, 1e-3 * epsilon});
+        const double price = needed * (1 + 0.05 * std::max(0.0, cancelled));
+        if (price < best) {
+          best = price;
+          period = needed;
+          integral.c_ = c;
+          integral.alias_order_ = order;
+          moments = samples[i].moments;
+          log_small = small;
+          relative = tolerance;
+        }
       }
     }
   }
@@ -498,7 +502,7 @@ Interval ContourIntegral::epsilon(double log_delta) const {
   const double slack = log_delta_slack(log_delta);
   const auto is_enough = [&](Interval b) { return b.upper <= log_delta - slack; };
   const auto is_too_small = [&](Interval b) { return b.lower >= log_delta + slack; };
-  if (guess <= 1e-12 && is_enough(this->log_delta(0))) return {0, 0};
+  if (guess <= 1e-9 && is_enough(this->log_delta(0))) return {0, 0};
   const Interval at = this->log_delta(guess);
   const auto walk = [&](double start, double direction, auto&& holds) -> std::optional<double> {
     double width = std::max({1e-12 * guess, 1e-15, 1.1 * std::fabs((std::fabs(start) + slack) / slope)});

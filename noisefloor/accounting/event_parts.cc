@@ -62,7 +62,8 @@ class Reader {
           using Kind = std::decay_t<decltype(kind)>;
           constexpr bool is_combination =
               std::is_same_v<Kind, SelfComposedEvent> || std::is_same_v<Kind, ComposedEvent> ||
-              std::is_same_v<Kind, PoissonSampledEvent> || std::is_same_v<Kind, FixedSizeSampledEvent>;
+              std::is_same_v<Kind, PoissonSampledEvent> || std::is_same_v<Kind, FixedSizeSampledEvent> ||
+              std::is_same_v<Kind, BallsInBinsEvent>;
           if constexpr (!is_combination) NF_TRY_VOID(keep(parts_, event, count));
           return add(kind, event, count);
         },
@@ -250,6 +251,16 @@ class Reader {
     NF_TRY(KeyedLeaf one, internal::sampled_leaf(event, adjacency_));
     add_law(std::move(one.key), count, [&] { return std::move(one.leaf); });
     parts_.extra_delta += count * one.extra_delta;
+    return success();
+  }
+  // A replaced unit is one that is removed and one that is added, each with a bin of its own.
+  Result<void> add(const BallsInBinsEvent& /*e*/, const DpEvent& event, double count) {
+    Parts& target = adjacency_ == Adjacency::kAddRemove ? parts_ : replaced_;
+    NF_TRY_VOID(keep(target, event, count));
+    NF_TRY(KeyedLeaf one, internal::sampled_leaf(event, Adjacency::kAddRemove));
+    auto [place, fresh] = target.laws.try_emplace(std::move(one.key));
+    if (fresh) place->second.first = std::move(one.leaf);
+    target.count_up(place->second.second, count);
     return success();
   }
   Result<void> add(const PoissonSampledEvent& e, const DpEvent& event, double count);

@@ -42,7 +42,7 @@ std::vector<Stretch> stretches_of(std::size_t index, const RepeatedLaw& repeated
   for (std::size_t i = 1; i < places.size(); ++i) {
     const double length = places[i] - places[i - 1];
     const Masses m = law.masses(places[i - 1], places[i]);
-    const double tilted = (m.p + m.p_error) * std::exp(std::min(range.tilt * places[i], 60.0));
+    const double tilted = (m.p + m.p_error) * std::exp(std::min(range.tilt * places[i], range.most));
     found.push_back({index, places[i - 1], places[i], std::min(1.0, repeated.count * tilted) * length * length});
   }
   return found;

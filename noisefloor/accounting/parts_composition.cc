@@ -461,7 +461,18 @@ class Composition {
       if (!(sum <= delta)) return false;
       sum += one.count * one_delta(*one.law, 0).upper * (1 + 0x1p-50);
     }
-    return sum <= delta;
+    return sum <= delta || total_variation_above() <= delta;
+  }
+  // By the moment E_P[dP/dQ] = 1 + χ² of all steps together: total variation is at most ½ √χ².
+  [[nodiscard]] double total_variation_above() const {
+    if (!has_transforms()) return 1;
+    double log_moment = 0;
+    for (const RepeatedLoss& one : losses_) {
+      const auto at_one = one.loss->on_line(1)->evaluate(1, 1e-9, {}, {});
+      if (!(at_one.log_moment_error < 1)) return 1;
+      log_moment += one.count * (at_one.log_moment + at_one.log_moment_error + 0x1p-50 * std::fabs(at_one.log_moment));
+    }
+    return log_moment < 1 ? 0.5 * std::sqrt(std::max(0.0, std::expm1(log_moment))) * (1 + 1e-12) : 1;
   }
   // Basic composition: every step gets an equal share of δ.
   [[nodiscard]] double sum_of_equal_shares(double log_delta) const {
@@ -615,7 +626,7 @@ Parts merged(const Parts& parts) {
 }  // namespace
 
 bool is_narrow(Interval epsilon) {
-  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-6 * epsilon.upper, 1e-12);
+  return std::isfinite(epsilon.upper) && epsilon.upper - epsilon.lower <= std::max(1e-6 * epsilon.upper, 2e-10);
 }
 
 Result<Interval> epsilon_of(const Parts& parts, Delta delta) {

@@ -206,11 +206,14 @@ struct Bounds {
   }
 };
 
-// One exponential mechanism and nothing else: for every ε there is a mechanism that reaches the δ of the dominating
-// pair (loss_law.cc). Of compositions that is not known, as one mechanism would have to do so for all ε.
+// One exponential mechanism and nothing else, but for failures: for every ε there is a mechanism that reaches the δ of
+// the dominating pair (loss_law.cc). Of compositions that is not known, as one mechanism would have to do so for all ε.
 void know_one_choice(Decomposition& tree) {
   Parts& parts = tree.parts;
-  if (parts.kinds() != 1 || parts.laws.size() != 1 || !parts.has_laws_only() || !tree.replaced.is_empty()) return;
+  const auto failures = static_cast<std::size_t>(std::count_if(parts.epsilon_delta.begin(), parts.epsilon_delta.end(),
+                                                               [](const auto& one) { return one.first.first == 0; }));
+  if (parts.kinds() != 1 + failures || parts.laws.size() != 1 || !parts.has_laws_only() || !tree.replaced.is_empty())
+    return;
   auto& [key, leaf] = *parts.laws.begin();
   if (key.size() != 2 || key[0] != 5 || leaf.second != 1 || leaf.first.remove.above == nullptr) return;
   leaf.first.remove.below = leaf.first.remove.above;

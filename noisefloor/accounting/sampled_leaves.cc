@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "noisefloor/accounting/binomial.h"
+#include "noisefloor/accounting/bins_law.h"
 #include "noisefloor/accounting/loss_law.h"
 #include "noisefloor/accounting/lowering.h"
 #include "noisefloor/accounting/mixture_law.h"
@@ -18,10 +19,11 @@ namespace noisefloor::internal {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// First numbers of keys; event_parts.cc has those below 10.
-constexpr double kMixtureKey = 10;
-constexpr double kTruncatedKey = 11;
-constexpr double kReplacementKey = 12;
+// First numbers of keys; event_parts.cc has those below 20.
+constexpr double kMixtureKey = 20;
+constexpr double kTruncatedKey = 21;
+constexpr double kReplacementKey = 22;
+constexpr double kBinsKey = 23;
 // Of a binomial law: how many numbers of draws get a law of their own.
 constexpr std::size_t kMostDraws = 256;
 
@@ -120,6 +122,24 @@ std::vector<Draws> draws_of(const BinomialLaw& law, long double taken, bool abov
   }
   if (left > 0) add(above ? std::max<std::uint64_t>(window.first, 2) - 1 : 1, 1);
   return list;
+}
+
+// The sums of all epochs of one bin are as good as their mean, which has less noise. For removing and adding only.
+Result<KeyedLeaf> leaf(const BallsInBinsEvent& e, Adjacency /*adjacency*/) {
+  const double root = std::sqrt(static_cast<double>(e.epochs.value()));
+  const double mu = root / e.noise_multiplier.value();
+  // Noise that is rounded by so much is more, or less.
+  const double slack = 0x1p-50;
+  BinsLaws remove = bins_laws(mu * (1 + slack), e.bins.value(), true);
+  BinsLaws add = bins_laws(mu * (1 + slack), e.bins.value(), false);
+  if (remove.above == nullptr || add.above == nullptr) {
+    return invalid_argument(
+        "no bound is known for so many bins, or so little noise, but that of a known bin: use more noise");
+  }
+  const auto pair = [](BinsLaws laws) { return LawPair{std::move(laws.above), std::move(laws.below)}; };
+  return KeyedLeaf{{kBinsKey, mu, static_cast<double>(e.bins.value())},
+                   Leaf{pair(std::move(remove)), pair(std::move(add)), kInfinity},
+                   0};
 }
 
 Result<KeyedLeaf> leaf(const SampledWithReplacementEvent& e, Adjacency adjacency) {

@@ -1,12 +1,14 @@
 #include "noisefloor/accounting/smoothed_composition.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/accounting/atom_transform.h"
@@ -21,6 +23,12 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostAtoms = 40'000;
 constexpr double kCoarseAtoms = 8'000;
 constexpr double kOperationsPerNode = 40;
+// Of smoothing and of cells, in the first attempt.
+constexpr double kFirstWidth = 6e-3;
+// Narrower than this, an interval is narrow whatever ε is.
+constexpr double kAbsoluteWidth = 2e-10;
+// Attempts with more nodes and atoms than the first that gain less than a factor of ten.
+constexpr int kMostFine = 1;
 
 // One side of all laws, ready for the integral.
 struct Side {
@@ -47,42 +55,152 @@ struct Side {
   }
 };
 
+// Steps with a loss above the cut, at most this many; more of them are too rare.
+constexpr std::size_t kMostHeavy = 3;
+
+// One side of all laws once more, divided by how many steps of the first law have a loss above `cut`: where rare large
+// losses compete with the sum of all small ones, no line suits both. What each number of them comes to is added up.
+class Division {
+ public:
+  Division(std::span<const RepeatedLaw> laws, const std::vector<AtomicLaw>& atoms, bool above, double cut)
+      : above_(above) {
+    for (std::size_t i = 0; i < laws.size(); ++i) {
+      const LossAtoms& all = above ? atoms[i].above : atoms[i].below;
+      if (above) log_finite_ += laws[i].count * std::log1p(-std::min(1.0, atoms[i].infinite));
+      if (i == 0 && divide(all, laws[i].count, cut)) continue;
+      others_.push_back({keep(all), laws[i].count});
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return heavy_ == nullptr ? 1 : kMostHeavy + 1; }
+  // The losses of all steps where so many are above the cut, and ln of how likely that is, on the safe side.
+  [[nodiscard]] std::vector<RepeatedLoss> losses(std::size_t heavy) const {
+    std::vector<RepeatedLoss> list = others_;
+    if (heavy_ == nullptr) return list;
+    list.push_back({light_, count_ - static_cast<double>(heavy)});
+    if (heavy > 0) list.push_back({heavy_, static_cast<double>(heavy)});
+    return list;
+  }
+  [[nodiscard]] double log_weight(std::size_t heavy) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < heavy; ++i) {
+      const auto before = static_cast<double>(i);
+      sum += std::log((count_ - before) / (before + 1)) + std::log(heavy_mass_);
+    }
+    return sum + (above_ ? 1 : -1) * 0x1p-46 * (1 + std::fabs(sum)) * (heavy > 0 ? 1 : 0);
+  }
+  // What is in none of these: more steps above the cut, and infinite losses.
+  [[nodiscard]] double rest() const {
+    if (!above_) return 0;
+    const double more = heavy_ == nullptr ? 0 : std::exp(log_weight(kMostHeavy + 1));
+    return (more - std::expm1(log_finite_)) * (1 + 1e-12);
+  }
+
+ private:
+  const AtomTransform* keep(LossAtoms atoms) {
+    owned_.push_back(std::make_unique<LossAtoms>(std::move(atoms)));
+    transforms_.push_back(std::make_unique<AtomTransform>(*owned_.back(), 0.0));
+    return transforms_.back().get();
+  }
+  bool divide(const LossAtoms& all, double count, double cut) {
+    LossAtoms light;
+    LossAtoms heavy;
+    double sum = 0;
+    for (std::size_t j = 0; j < all.loss.size(); ++j) {
+      LossAtoms& part = all.loss[j] > cut ? heavy : light;
+      part.loss.push_back(all.loss[j]);
+      part.mass.push_back(all.mass[j]);
+      if (all.loss[j] > cut) sum += all.mass[j];
+    }
+    if (!(sum > 0) || light.loss.empty() || count <= kMostHeavy) return false;
+    count_ = count;
+    heavy_mass_ = sum;
+    // Masses of the heavy part add up to 1, with roundings to the safe side.
+    for (double& mass : heavy.mass) mass = mass / sum * (above_ ? 1 + 0x1p-51 : 1 - 0x1p-51);
+    light_ = keep(std::move(light));
+    heavy_ = keep(std::move(heavy));
+    return true;
+  }
+
+  bool above_;
+  std::vector<std::unique_ptr<LossAtoms>> owned_;
+  std::vector<std::unique_ptr<AtomTransform>> transforms_;
+  std::vector<RepeatedLoss> others_;
+  const AtomTransform* light_ = nullptr;
+  const AtomTransform* heavy_ = nullptr;
+  double count_ = 0;
+  double heavy_mass_ = 0;
+  double log_finite_ = 0;
+};
+
 // Where ε is, about, and how far below 0 the sum of all losses may go: both decide what is cut off. None of this carries
 // the proof, and all of it the width.
 struct Outline {
   double epsilon;
-  double lowest;  // losses below this are too rare to matter
-  double depth;   // and so are sums below minus this
-  double tilt;    // of Chernoff's bound
+  double lowest;           // losses below this are too rare to matter
+  double depth;            // and so are sums below minus this
+  double tilt;             // of Chernoff's bound
+  double rarity;           // −ln δ
+  double cut = kInfinity;  // losses above it are counted one by one
 
+  // Relative to ε, or to what moves δ by a factor of e^10 or so.
   [[nodiscard]] AtomRange range(double relative_spread) const {
-    const double unit = relative_spread * epsilon;
-    return {lowest, 1.1 * epsilon + 1.05 * depth, unit * unit, tilt};
+    const double unit = relative_spread * std::min(epsilon, 10 / tilt);
+    return {lowest, 1.1 * epsilon + 1.05 * depth, unit * unit, tilt, rarity};
   }
 };
 
-// What is rarer than this, below 0, hardly moves ε.
+// What is rarer than this, beside δ, hardly moves ε.
 constexpr double kRare = 3e-8;
 
-double lowest_loss(std::span<const RepeatedLaw> laws) {
+// Which share of δ is left if something else takes `depth` off, about: a single loss has to make up for it, or all of
+// them together.
+class Share {
+ public:
+  Share(std::span<const RepeatedLaw> laws, double epsilon, double delta, double tilt)
+      : laws_(laws), epsilon_(epsilon), delta_(delta), tilt_(tilt) {}
+  [[nodiscard]] double beyond(double depth) const {
+    double sum = 0;
+    for (const RepeatedLaw& one : laws_) {
+      sum += one.count * (one.law->masses(epsilon_ + depth, kInfinity).p + one.law->infinite_mass());
+    }
+    return std::min(1.0, sum / delta_ + std::exp(-tilt_ * depth));
+  }
+
+ private:
+  std::span<const RepeatedLaw> laws_;
+  double epsilon_;
+  double delta_;
+  double tilt_;
+};
+
+double lowest_loss(std::span<const RepeatedLaw> laws, const Share& share) {
   const auto is_rare = [&](double depth) {
     double sum = 0;
     for (const RepeatedLaw& one : laws) sum += one.count * one.law->masses(-kInfinity, -depth).p;
-    return sum <= kRare;
+    return sum <= 1e-3 && sum * share.beyond(depth) <= kRare;
   };
   if (!is_rare(1e4)) return -kInfinity;
   return -bisect_ratio({.holds = 1e4, .fails = 1e-30}, 1.1, 60, is_rare).holds;
 }
 
-double depth_of(const Side& side, double scale) {
-  double depth = kInfinity;
+double depth_of(const Side& side, double scale, double lowest, const Share& share) {
+  std::vector<std::pair<double, double>> moments;  // c and Σ ln φ(−c)
+  double best = kInfinity;
   int worse = 0;
-  for (double c = 1e-3 / scale; c < 1e8 / scale && worse < 6; c *= 1.5) {
-    const double at = (side.moments(-c).log_moment - std::log(kRare)) / c;
-    worse = at < depth ? 0 : worse + 1;
-    depth = std::min(depth, at);
+  for (double c = 1e-3 / std::max(scale, -lowest); c < 1e8 / scale && worse < 6; c *= 1.5) {
+    moments.emplace_back(c, side.moments(-c).log_moment);
+    const double at = (moments.back().second - std::log(kRare)) / c;
+    worse = at < best ? 0 : worse + 1;
+    best = std::min(best, at);
   }
-  return std::max(depth, 0.0);
+  if (!(best > 0)) return 0;
+  const auto is_deep = [&](double depth) {
+    double log_below = 0;
+    for (const auto& [c, log_moment] : moments) log_below = std::min(log_below, log_moment - c * depth);
+    return log_below + std::log(share.beyond(depth)) <= std::log(kRare);
+  };
+  return is_deep(best) ? bisect_ratio({.holds = best, .fails = 1e-6 * best}, 1.02, 60, is_deep).holds : best;
 }
 
 // By Chernoff's bound, or where the integrand's saddle says that ε is less.
@@ -140,17 +258,23 @@ class Estimate {
 std::optional<Outline> outline_of(std::span<const RepeatedLaw> laws, double log_delta, double about) {
   const double start = std::max(about, 1e-30);
   const double delta = std::exp(log_delta);
-  Outline outline{start, lowest_loss(laws), 0, -log_delta / start};
-  if (!std::isfinite(outline.lowest)) return std::nullopt;
+  Outline outline{start, 0, 0, -log_delta / start, -log_delta};
   double least = 0;  // below this too much is cut off
+  double spread = 0.03;
   for (int round = 0; round < 24; ++round) {
-    const std::vector<AtomicLaw> atoms = atomic_laws(laws, outline.range(0.03), kCoarseAtoms);
-    if (atoms.empty()) return std::nullopt;
+    const Share share(laws, outline.epsilon, delta, outline.tilt);
+    outline.lowest = lowest_loss(laws, share);
+    if (!std::isfinite(outline.lowest)) return std::nullopt;
+    const std::vector<AtomicLaw> atoms = atomic_laws(laws, outline.range(spread), kCoarseAtoms);
+    if (atoms.empty()) {
+      spread *= 2;
+      continue;
+    }
     double infinite = 0;
     for (std::size_t i = 0; i < laws.size(); ++i) infinite += laws[i].count * atoms[i].infinite;
     const Side side(laws, atoms, true);
     const double scale = outline.epsilon + outline.depth;
-    const double depth = depth_of(side, scale);
+    const double depth = depth_of(side, scale, outline.lowest, share);
     if (!std::isfinite(depth)) return std::nullopt;
     const bool deep_enough = depth <= 1.2 * outline.depth + 1e-3 * outline.epsilon;
     outline.depth = depth;
@@ -164,10 +288,39 @@ std::optional<Outline> outline_of(std::span<const RepeatedLaw> laws, double log_
     }
     if (!deep_enough) continue;
     if (!(epsilon > 1e-14 && epsilon < 1e3)) return std::nullopt;
-    if (epsilon > 0.8 * outline.epsilon && epsilon < 1.25 * outline.epsilon && !too_much) return outline;
+    const bool settled = epsilon > 0.8 * outline.epsilon && epsilon < 1.25 * outline.epsilon && !too_much;
     outline.epsilon = std::clamp(epsilon, outline.epsilon / 100, outline.epsilon * 100);
+    if (settled) return outline;
   }
   return outline;
+}
+
+// The same for an ε that is about known.
+void refit(std::span<const RepeatedLaw> laws, double log_delta, double epsilon, Outline& outline) {
+  Outline fitted = outline;
+  fitted.epsilon = epsilon;
+  const double delta = std::exp(log_delta);
+  for (int round = 0; round < 3; ++round) {
+    const Share share(laws, epsilon, delta, fitted.tilt);
+    fitted.lowest = lowest_loss(laws, share);
+    const std::vector<AtomicLaw> atoms = atomic_laws(laws, fitted.range(0.03), kCoarseAtoms);
+    if (!std::isfinite(fitted.lowest) || atoms.empty()) return;
+    const Side side(laws, atoms, true);
+    fitted.depth = depth_of(side, epsilon + fitted.depth, fitted.lowest, share);
+    if (!std::isfinite(fitted.depth)) return;
+    // The order of Chernoff's bound at this ε.
+    double best = kInfinity;
+    const double scale = epsilon + fitted.depth;
+    int worse = 0;
+    for (double c = 0.1 / scale; c < 1e6 / scale && worse < 6; c *= 1.2) {
+      const double bound = side.moments(c).log_moment - c * epsilon;
+      worse = bound < best ? 0 : worse + 1;
+      if (bound >= best) continue;
+      best = bound;
+      fitted.tilt = c;
+    }
+    outline = fitted;
+  }
 }
 
 // P − e^ε Q of the event that any loss is in its law's tail, from below; as a share of δ that is never negative.
@@ -224,30 +377,120 @@ std::optional<double> solve(double start, bool from_above, const BoundAt& bound_
   return below > 0 ? std::optional(below) : std::nullopt;
 }
 
+using Widths = std::array<double, kMostHeavy + 1>;
+
 struct Attempt {
   Interval epsilon{0, kInfinity};
-  double smoothing_gap = 0;  // what of the interval is due to the smoothing, about
+  Widths smoothing_gaps{};  // what of the interval is due to the smoothing of each part, about
+  double rounding_gap = 0;  // and to roundings
+  [[nodiscard]] double width() const {
+    return epsilon.lower <= epsilon.upper ? epsilon.upper - epsilon.lower : kInfinity;
+  }
+  // What was possible within the limits of nodes and atoms, relative to the outline.
+  Widths smoothing{};
+  double spread = 0;
 };
 
-Attempt attempt(std::span<const RepeatedLaw> laws, double log_delta, const Outline& outline, double relative_smoothing,
+// The integrals of all parts, for an ε that is about known. A part that is too rare to matter has none, and counts whole
+// from above and as nothing from below.
+class Integrals {
+ public:
+  static std::optional<Integrals> make(const Division& division, double log_delta, double epsilon, double tilt,
+                                       const Widths& widths, double operations) {
+    Integrals all;
+    all.rest_ = division.rest();
+    for (std::size_t j = 0; j < division.size(); ++j) {
+      const double log_weight = division.log_weight(j);
+      Part part{log_weight, widths[j], std::nullopt};
+      if (log_weight > log_delta - 23) {
+        const double log_share = std::min(log_delta - log_weight, -0.1);
+        // With more smoothing where it would take too many nodes.
+        for (int i = 0; i < 12 && !part.integral; ++i) {
+          if (i > 0) part.width *= 1.6;
+          part.integral =
+              ContourIntegral::smoothed(division.losses(j), log_share, epsilon, tilt, part.width, operations);
+        }
+        if (!part.integral) return std::nullopt;
+      }
+      all.parts_.push_back(std::move(part));
+    }
+    return all;
+  }
+
+  [[nodiscard]] Widths widths() const {
+    Widths used{};
+    for (std::size_t j = 0; j < parts_.size(); ++j) used[j] = parts_[j].width;
+    return used;
+  }
+
+  struct Sum {
+    double upper = 0;  // of δ, over e^log_delta
+    double lower = 0;  // after what the smoothing adds
+    double slope = 0;
+    Widths corrections{};
+  };
+  [[nodiscard]] Sum at(double epsilon, double log_delta) const {
+    Sum sum;
+    sum.upper = rest_ * std::exp(-log_delta);
+    for (std::size_t j = 0; j < parts_.size(); ++j) {
+      const Part& part = parts_[j];
+      const double log_weight = part.log_weight - log_delta;
+      if (!part.integral) {
+        sum.upper += std::exp(log_weight) * (1 + 1e-12);
+        continue;
+      }
+      const ContourIntegral::Local local = part.integral->local(epsilon);
+      const double upper = std::exp(local.log_delta.upper + log_weight);
+      const double lower = std::exp(local.log_delta.lower + log_weight);
+      const double variance = part.width * part.width;
+      sum.corrections[j] = variance * std::exp(variance / 8 + local.log_density + log_weight) * (1 + 1e-9);
+      sum.upper += upper * (1 + 0x1p-50);
+      const double size = lower + sum.corrections[j];
+      // A part is never negative.
+      sum.lower += std::max(0.0, lower - sum.corrections[j] - 0x1p-50 * size);
+      if (upper > 0) sum.slope += local.slope * std::max(lower, 0.3 * upper);
+    }
+    sum.upper *= 1 + 0x1p-48;
+    sum.lower *= 1 - 0x1p-48;
+    return sum;
+  }
+
+ private:
+  struct Part {
+    double log_weight;
+    double width;
+    std::optional<ContourIntegral> integral;
+  };
+  std::vector<Part> parts_;
+  double rest_ = 0;
+};
+
+Attempt attempt(std::span<const RepeatedLaw> laws, double log_delta, const Outline& outline, const Widths& relative,
                 double relative_spread, double most_nodes) {
   Attempt found;
-  const std::vector<AtomicLaw> atoms = atomic_laws(laws, outline.range(relative_spread), kMostAtoms);
+  found.spread = relative_spread;
+  std::vector<AtomicLaw> atoms = atomic_laws(laws, outline.range(found.spread), kMostAtoms);
+  for (int i = 0; i < 24 && atoms.empty(); ++i) {
+    found.spread *= 1.5;
+    atoms = atomic_laws(laws, outline.range(found.spread), kMostAtoms);
+  }
   if (atoms.empty()) return found;
-  const double width = relative_smoothing * outline.epsilon;
-  const double operations = most_nodes * kOperationsPerNode * static_cast<double>(laws.size());
+  Widths widths = relative;
+  for (double& width : widths) width *= outline.epsilon;
   // ln δ may be a rounded logarithm, of a δ that was itself rounded.
   const double slack = 0x1p-48 * (1 + std::fabs(log_delta));
-  const Side larger(laws, atoms, true);
+  const Division larger(laws, atoms, true, outline.cut);
+  const double operations =
+      most_nodes * kOperationsPerNode * static_cast<double>(laws.size()) / static_cast<double>(larger.size());
   double centre = outline.epsilon;
   for (int round = 0; round < 5; ++round) {
-    const auto integral = ContourIntegral::smoothed(larger.losses, log_delta, centre, outline.tilt, width, operations);
-    if (!integral) return found;
+    const auto integrals = Integrals::make(larger, log_delta, centre, outline.tilt, widths, operations);
+    if (!integrals) return found;
+    widths = integrals->widths();
     const auto above = [&](double epsilon) {
-      const ContourIntegral::Local at = integral->local(epsilon);
       // What is infinite has no slope, which makes the steps of Newton's method a little too short.
-      return Bound{std::exp(at.log_delta.upper - log_delta + slack),
-                   at.slope * std::exp(std::max(at.log_delta.lower, at.log_delta.upper - 1) - log_delta)};
+      const Integrals::Sum sum = integrals->at(epsilon, log_delta);
+      return Bound{sum.upper * (1 + 2 * slack), sum.slope};
     };
     const auto upper = solve(centre, true, above);
     if (!upper) return found;
@@ -256,28 +499,40 @@ Attempt attempt(std::span<const RepeatedLaw> laws, double log_delta, const Outli
     if (std::fabs(*upper - centre) * outline.tilt < 1) break;
     centre = *upper;
   }
-  const Side smaller(laws, atoms, false);
-  const auto integral =
-      ContourIntegral::smoothed(smaller.losses, log_delta, found.epsilon.upper, outline.tilt, width, operations);
-  if (!integral) return found;
-  double correction = 0;
-  double slope = 0;
+  const Division smaller(laws, atoms, false, outline.cut);
+  const auto integrals = Integrals::make(smaller, log_delta, found.epsilon.upper, outline.tilt, widths, operations);
+  if (!integrals) return found;
+  Integrals::Sum sum;
   const auto below = [&](double epsilon) {
-    const ContourIntegral::Local at = integral->local(epsilon);
-    correction = width * width * std::exp(width * width / 8 + at.log_density - log_delta) * (1 + 1e-9);
-    const double smooth = std::exp(at.log_delta.lower - slack - log_delta);
-    const double tail = std::exp(std::log(tail_below(laws, atoms, epsilon)) - slack - log_delta);
-    const double value = smooth - correction + tail;
-    slope = at.slope * smooth;
+    sum = integrals->at(epsilon, log_delta);
+    const double tail = tail_below(laws, atoms, epsilon) * std::exp(-log_delta);
+    double slope = sum.slope;
     for (std::size_t i = 0; i < laws.size(); ++i) {
       slope -= laws[i].count * atoms[i].tail_q_high * std::exp(epsilon - log_delta);
     }
-    return Bound{value - 0x1p-50 * (smooth + correction + tail), slope};
+    sum.slope = slope;
+    return Bound{(sum.lower + tail * (1 - 0x1p-48)) * (1 - 2 * slack), slope};
   };
   const auto lower = solve(found.epsilon.upper, false, below);
   found.epsilon.lower = lower ? *lower * (1 - 0x1p-50) : 0;
-  found.smoothing_gap = correction / -slope;
+  double corrections = 0;
+  widths = integrals->widths();
+  for (std::size_t j = 0; j < widths.size(); ++j) {
+    found.smoothing[j] = widths[j] / outline.epsilon;
+    found.smoothing_gaps[j] = sum.corrections[j] / -sum.slope;
+    corrections += sum.corrections[j];
+  }
+  found.rounding_gap = std::max(0.0, sum.upper - sum.lower - corrections) / -sum.slope;
   return found;
+}
+
+// A loss that is rare enough for the cut: all steps together have more than kMostHeavy above it hardly ever.
+double cut_for(std::span<const RepeatedLaw> laws, double log_delta, double highest) {
+  if (laws.size() != 1 || !(laws[0].count > 2 * kMostHeavy)) return kInfinity;
+  const double enough = std::exp((log_delta + std::log(24 * 1e-9)) / (kMostHeavy + 1));
+  const auto is_rare = [&](double loss) { return laws[0].count * laws[0].law->masses(loss, kInfinity).p <= enough; };
+  if (!is_rare(highest)) return kInfinity;
+  return bisect_ratio({.holds = highest, .fails = 1e-9 * highest}, 1.05, 60, is_rare).holds;
 }
 
 }  // namespace
@@ -287,35 +542,65 @@ Interval smoothed_epsilon(std::span<const RepeatedLaw> laws, double log_delta, d
   Interval best{0, kInfinity};
   std::optional<Outline> outline = outline_of(laws, log_delta, about);
   if (!outline) return best;
-  double smoothing = 6e-3;
-  double spread = 6e-3;
-  bool known = false;
-  for (int round = 0; round < 6; ++round) {
-    const Attempt found = attempt(laws, log_delta, *outline, smoothing, spread, most_nodes);
+  Widths smoothing;
+  smoothing.fill(kFirstWidth);
+  double spread = kFirstWidth;
+  bool divides = true;
+  int fine = 0;
+  for (int round = 0; round < 8 && fine < kMostFine; ++round) {
+    const auto ask = [&](bool divided) {
+      outline->cut = divided ? cut_for(laws, log_delta, outline->epsilon + outline->depth) : kInfinity;
+      return attempt(laws, log_delta, *outline, smoothing, spread, most_nodes);
+    };
+    const bool first = spread == kFirstWidth;
+    Attempt found = ask(divides);
+    if (first && std::isfinite(outline->cut)) {
+      // Which of both is better is soon known.
+      const Attempt whole = ask(false);
+      divides = !(whole.width() < found.width());
+      if (!divides) found = whole;
+    }
     if (!(found.epsilon.lower <= found.epsilon.upper)) return {0, kInfinity};
+    const double width_before = best.upper - best.lower;
     best = {std::max(best.lower, found.epsilon.lower), std::min(best.upper, found.epsilon.upper)};
-    if (!std::isfinite(found.epsilon.upper)) {
-      // Before anything is known, too much was cut off; later, it would have taken too many nodes or atoms.
-      if (known) {
-        smoothing *= 1.7;
-        spread *= 1.7;
-      } else {
-        outline->epsilon *= 1.3;
-      }
+    if (!first && !(best.upper - best.lower < 0.1 * width_before)) ++fine;
+    if (!std::isfinite(best.upper)) {
+      // Too much was cut off.
+      outline->epsilon *= 1.3;
       continue;
     }
-    known = true;
-    const double goal = relative_width * best.upper;
+    const double goal = std::max(relative_width * best.upper, kAbsoluteWidth);
+    if (best.upper - best.lower <= goal || !std::isfinite(found.epsilon.upper)) break;
+    const double before = outline->epsilon;
+    // Lower bounds see losses above the range that the upper ones count as infinite.
+    const double centre =
+        best.lower > 0.1 * best.upper ? best.upper * std::pow(best.lower / best.upper, 0.8) : best.upper;
+    const bool moved = !(centre > 0.9 * before && centre < 1.1 * before);
+    if (moved) refit(laws, log_delta, centre, *outline);
     const double gap = found.epsilon.upper - found.epsilon.lower;
-    if (best.upper - best.lower <= std::max(goal, 1e-12)) break;
+    outline->epsilon = centre;
+    if (gap > 0.1 * best.upper && moved && round < 4) continue;
+    if (round > 1 && best.upper - best.lower > 0.7 * width_before) break;
     // Both gaps fall with the square of their widths.
-    const double of_smoothing = std::min(found.smoothing_gap, gap);
-    const auto narrower = [&](double part) { return std::clamp(std::sqrt(0.4 * goal / part), 1e-3, 1.0); };
-    const double finer = narrower(of_smoothing);
-    if (round > 2 && finer > 0.8) break;
-    smoothing *= finer;
-    spread *= narrower(std::max(gap - of_smoothing, 0.0));
-    outline->epsilon = found.epsilon.upper;
+    const auto narrower = [&](double part, double share) {
+      return std::clamp(std::sqrt(share * goal / std::min(part, gap)), 1e-3, 3.0);
+    };
+    double of_smoothing = 0;
+    double finest = 1;
+    for (std::size_t j = 0; j < smoothing.size(); ++j) {
+      const double finer = narrower(found.smoothing_gaps[j], 0.5 / static_cast<double>(smoothing.size()));
+      // Widths stay what they are where no narrower ones were possible.
+      const bool limited = found.smoothing[j] > 1.01 * smoothing[j] && finer < 1;
+      if (!limited) finest = std::min(finest, finer);
+      smoothing[j] = found.smoothing[j] * (limited ? 1 : finer) * before / outline->epsilon;
+      of_smoothing += found.smoothing_gaps[j];
+    }
+    const double finer = std::min(1.0, narrower(std::max(gap - of_smoothing - found.rounding_gap, 0.0), 0.4));
+    if (!(found.spread > 1.01 * spread && finer < 1)) {
+      spread *= finer;
+      finest = std::min(finest, finer);
+    }
+    if (finest > 0.8) break;
   }
   return best;
 }

@@ -69,7 +69,7 @@ TEST(LossAtoms, AreAboveAndBelowTheLaw) {
       const auto law = sampled_law(SharedLaw(gaussian_law(1 / z)), q, true);
       const double middle = single_epsilon(*law, std::log(q * 1e-3)).upper;
       const RepeatedLaw once{law.get(), 1};
-      const auto found = atomic_laws({&once, 1}, {-1, 2 * middle, 1e-7 * middle * middle, 12 / middle}, 40'000);
+      const auto found = atomic_laws({&once, 1}, {-1, 2 * middle, 1e-7 * middle * middle, 12 / middle, 60}, 40'000);
       ASSERT_EQ(found.size(), 1U);
       const AtomicLaw& atoms = found[0];
       for (const double share : {0.3, 0.7, 1.0, 1.3, 1.9}) {
@@ -94,8 +94,8 @@ TEST(LossAtoms, AreAboveAndBelowTheLaw) {
 TEST(LossAtoms, TakeNoMoreThanTheyMay) {
   const auto law = gaussian_law(1);
   const RepeatedLaw once{law.get(), 1};
-  EXPECT_TRUE(atomic_laws({&once, 1}, {-5, 5, 1e-12, 1}, 1000).empty());
-  const auto found = atomic_laws({&once, 1}, {-5, 5, 1e-2, 1}, 1000);
+  EXPECT_TRUE(atomic_laws({&once, 1}, {-5, 5, 1e-12, 1, 60}, 1000).empty());
+  const auto found = atomic_laws({&once, 1}, {-5, 5, 1e-2, 1, 60}, 1000);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_LE(found[0].above.loss.size(), 1100U);
 }

@@ -17,6 +17,7 @@ constexpr double kPi = std::numbers::pi;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Integrands that need more are left to others.
 constexpr std::size_t kMaxPoints = 20'000;
+constexpr double kMostOperations = 3e7;
 // Roundings are counted in units of this.
 constexpr double kUnit = 0x1p-50;
 
@@ -315,7 +316,7 @@ class OnLine final : public TransformOnLine {
     std::vector<Point> points;
     double error;
   };
-  [[nodiscard]] Rule trapezoid(double y, double tolerance) const;
+  [[nodiscard]] Rule trapezoid(double y, double tolerance, double most) const;
   [[nodiscard]] Rule panels(double y, double tolerance) const;
   void add_panel(double middle, double half, double y, double tolerance, Rule& rule) const;
 
@@ -435,13 +436,13 @@ double OnLine::quadrature_step(double y, double tolerance) const {
   return bisect_ratio({.holds = low, .fails = high}, 1, 3, is_fine).holds;
 }
 
-OnLine::Rule OnLine::trapezoid(double y, double tolerance) const {
+OnLine::Rule OnLine::trapezoid(double y, double tolerance, double most) const {
   // Points are whole multiples of a step with few bits: they are exact.
   const double step = short_below(quadrature_step(y, tolerance));
   const Law::Window window = law_.window(tolerance / 2, step);
   const double first = std::floor(window.lower / step);
   const double last = std::ceil(window.upper / step);
-  if (!(last - first < 4e6 && std::fabs(first) < 0x1p28 && std::fabs(last) < 0x1p28)) return {{}, kInfinity};
+  if (!(last - first < most && std::fabs(first) < 0x1p28 && std::fabs(last) < 0x1p28)) return {{}, kInfinity};
   Rule rule{{}, quadrature_error(step, y, tolerance) + law_.outside(window, step)};
   const auto count = static_cast<std::size_t>(last - first) + 1;
   rule.points.reserve(count);
@@ -513,7 +514,10 @@ TransformOnLine::Values OnLine::evaluate(double h, double tolerance, std::span<s
                                          std::span<double> errors) const {
   const double y_max = h * static_cast<double>(ratios.size());
   const double target = tolerance * scale_ / 4;
-  const Rule rule = cells_.cut ? panels(y_max, target) : trapezoid(y_max, target);
+  // What takes longer than this is not worth it.
+  const double most_points = std::min(2e5, kMostOperations / (static_cast<double>(ratios.size()) + 32));
+  Rule rule = cells_.cut ? panels(y_max, target) : trapezoid(y_max, target, most_points);
+  if (static_cast<double>(rule.points.size()) > most_points) rule = {{}, kInfinity};
   // An integral that passes over x_max takes in what should be cut off there.
   const double beyond = !cells_.cut && std::isfinite(law_.x_max) ? law_.right_tail(law_.x_max, 0) : 0;
   const double method_error = rule.error + beyond;
