@@ -1,6 +1,7 @@
 // How narrow, fast and monotone the certified ε of sampled Gaussians is over the grid of all settings that are
 // promised: rates 1e-7 … 1, noise 0.2 … 1,000, steps 1 … 10^8, δ 1e-30 … 0.1, both neighbouring relations. Prints the
-// worst ten, and where a bound falls although the rate, the steps, 1/noise or 1/δ grow. Times are those of the processor.
+// worst ten, and where a bound falls although the rate, the steps, 1/noise or 1/δ grow. Times are those of the
+// processor.
 //
 //   accounting_grid [N] [M]    takes every N-th setting (default 1: all; monotony is looked at only then), and prints
 //                              the worst M (default 10)

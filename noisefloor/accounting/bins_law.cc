@@ -23,15 +23,16 @@ constexpr double kMostBins = 0x1p24;
 constexpr std::size_t kCoarse = 512;
 // What may be lost at an end of the lattice.
 constexpr double kLogLost = -34;
-// ln of the probability of the sums that the lattice is made for, about.
-constexpr double kLogCentre = -8;
+// What the tilt may take from the digits of sums around the number of bins: a factor of e to this.
+constexpr double kLogLoss = 8;
 // With what probability two or more numbers are too large for the lattice, at most.
 constexpr double kTwoLarge = 1e-14;
 
 double normal_tail(double x) { return 0.5 * std::erfc(x / std::numbers::sqrt2); }
 
 // X = e^{μg − μ²/2} for a normal g, and what both ends of a convex function see of it: tail(y) = P(g > y), and the mean
-// of X there, for removing; the other end for adding. E(X − x)⁺, or E(x − X)⁺, is sign (mean − x tail) at g's place of x.
+// of X there, for removing; the other end for adding. E(X − x)⁺, or E(x − X)⁺, is sign (mean − x tail) at g's place of
+// x.
 struct LogNormal {
   double mu;
   bool remove;
@@ -198,13 +199,12 @@ class Sums {
     }
   }
 
-  // The tilt at which sums are typical whose probability is about e^kLogCentre.
+  // A tilt towards sums that are rare, and large for removing, or small for adding.
   [[nodiscard]] double tilt(bool remove) const {
     double best = 0;
     for (const Step& step : ladder_) {
       if ((step.theta > 0) != remove) continue;
-      const double slope = std::exp(step.at.log_mean - step.at.log_moment) - 1;
-      if (count_ * (step.at.log_moment - step.theta * slope) < kLogCentre) continue;
+      if (count_ * step.at.log_moment > kLogLoss) continue;
       if (std::fabs(step.theta) > std::fabs(best)) best = step.theta;
     }
     return best;
@@ -309,8 +309,8 @@ class AtomsLaw final : public LossLaw {
   std::vector<long double> q_above_;
 };
 
-// The sum of `count` numbers at whole multiples of `step`: its masses at n step for begin ≤ n < begin + kPoints, rounded
-// to the safe side.
+// The sum of `count` numbers at whole multiples of `step`: its masses at n step for begin ≤ n < begin + kPoints,
+// rounded to the safe side.
 struct Lattice {
   double begin;
   std::vector<double> mass;

@@ -1,4 +1,5 @@
-// Richer kinds of events against an independent program: scripts/golden_events computes the values from first principles
+// Richer kinds of events against an independent program: scripts/golden_events computes the values from first
+//                                                        principles
 // (quadrature, enumeration, whole-number binomials), without any code of the accountant.
 #include <gtest/gtest.h>
 

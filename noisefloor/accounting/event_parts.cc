@@ -131,19 +131,24 @@ class Reader {
     return success();
   }
   Result<void> add(const DiscreteGaussianEvent& e, const DpEvent& event, double count) {
-    if (e.summands.value() > 1) return add_renyi(parts_, event, count);
-    const double sigma = e.sigma.value();
+    // A sum is as good as one with its variance, up to a gap that is nothing for all but little noise.
+    const auto summands = static_cast<double>(e.summands.value());
+    const double gap = gap_of_summed_gaussians(e.sigma.value(), summands);
+    if (!(gap <= 1e-8)) return add_renyi(parts_, event, count);
+    const double sigma = summands > 1 ? e.sigma.value() * std::sqrt(summands) : e.sigma.value();
     const bool scalar = e.dimension.value() == 1;
     const double shift = std::floor(std::min(e.l1_sensitivity.value(), e.l2_sensitivity.value()));
     if (shift < 1) return success();  // whole numbers that differ by less than 1 are equal
     if (scalar && sigma <= 0x1p12 && shift <= 0x1p14) {
       // Beyond 20 standard deviations too much of Q is lost.
       if (shift > 20 * sigma) return add_renyi(parts_, event, count);
-      add_law({2, sigma, shift}, count, [&] { return symmetric(discrete_gaussian_law(sigma, shift), kInfinity); });
+      add_law({2, e.sigma.value(), shift, summands}, count,
+              [&] { return symmetric(discrete_gaussian_law(e.sigma.value(), shift, summands), kInfinity); });
       parts_.extra_delta += count * kDiscreteTail;
       return success();
     }
-    if (sigma < 64) return add_renyi(parts_, event, count);
+    // The facts about continuous noise below are good to e^-300 and more, which the gap must not spoil.
+    if (sigma < 64 || !(gap <= 1e-200)) return add_renyi(parts_, event, count);
     const double l2 = scalar ? shift : e.l2_sensitivity.value();
     const Closeness close = closeness(sigma, static_cast<double>(e.dimension.value()), count);
     const long double mu = static_cast<long double>(l2) / static_cast<long double>(sigma);

@@ -36,9 +36,9 @@ struct AtomicLaw {
   double tail_gain_low = 0;  // p − q, not above the true one
 };
 
-// Which part of the losses gets cells of its own, and how narrow they are in all: the sum of count · mass · width², where
-// masses are tilted by e^{tilt · loss}, as they are where the sum of all losses is as large as it has to be; but by e^most
-// at most, as nothing is more likely than 1 then.
+// Which part of the losses gets cells of its own, and how narrow they are in all: the sum of count · mass · width²,
+// where masses are tilted by e^{tilt · loss}, as they are where the sum of all losses is as large as it has to be; but
+// by e^most at most, as nothing is more likely than 1 then.
 struct AtomRange {
   double lowest;
   double highest;

@@ -478,10 +478,18 @@ std::unique_ptr<LossLaw> discrete_laplace_law(double scale, double shift) {
   return std::make_unique<DiscreteLaplaceLaw>(scale, shift);
 }
 
-std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift) {
+double gap_of_summed_gaussians(double sigma, double summands) {
+  if (summands <= 1) return 0;
+  return std::expm1(summands * std::log1p(2.001 * std::exp(-std::numbers::pi * std::numbers::pi * sigma * sigma))) *
+         (1 + 1e-9);
+}
+
+std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift, double summands) {
   // 36 standard deviations on both sides of both centres hold all but 2 e^-648 < 1e-281: the law is subgaussian.
-  const auto reach = static_cast<std::int64_t>(std::ceil(36 * sigma)) + 1;
-  const double s2 = sigma * sigma;
+  const auto reach = static_cast<std::int64_t>(std::ceil(36 * sigma * std::sqrt(summands))) + 1;
+  const double s2 = sigma * sigma * summands;
+  // Of the masses of a sum after division by their own total, and of its losses.
+  const double gap = 3 * gap_of_summed_gaussians(sigma, summands);
   const auto weight = [&](double x) { return std::exp(-x * x / (2 * s2)); };
   // From small weights to large ones, and with what additions round off.
   double total = 0;
@@ -499,11 +507,11 @@ std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift) {
     const auto x = static_cast<double>(k);
     const double y = x - shift;
     const double loss = shift * (shift - 2 * x) / (2 * s2);
-    const auto rounding = [&](double at) { return 0x1p-51 * (8 + at * at / (2 * s2)); };
+    const auto rounding = [&](double at) { return 0x1p-51 * (8 + at * at / s2) + gap; };
     atoms.push_back({loss, {weight(x) / total, weight(y) / total}, rounding(x), rounding(y)});
     largest = std::max(largest, std::fabs(loss));
   }
-  return std::make_unique<FiniteLaw>(std::move(atoms), 0, 0x1p-50 * largest, 1e-281);
+  return std::make_unique<FiniteLaw>(std::move(atoms), 0, 0x1p-50 * largest + gap, 1e-281);
 }
 
 std::unique_ptr<LossLaw> skellam_law(double variance, double shift) {

@@ -80,8 +80,13 @@ struct Outcome {
 // alike.
 [[nodiscard]] std::unique_ptr<LossLaw> discrete_laplace_law(double scale, double shift);
 
-// Discrete Gaussian noise on a whole number that moves by `shift`. Requires sigma ≤ 2^14. Both directions are alike.
-[[nodiscard]] std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift);
+// Discrete Gaussian noise on a whole number that moves by `shift`, or the sum of several with the same sigma. Requires
+// sigma √summands ≤ 2^14, and gap_of_summed_gaussians() ≤ 1e-3. Both directions are alike.
+[[nodiscard]] std::unique_ptr<LossLaw> discrete_gaussian_law(double sigma, double shift, double summands = 1);
+
+// κ: the sum of so many discrete Gaussians has e^{−x²/2sσ²} (1 + η) at every x, |η| ≤ κ, up to one constant
+// (certified_accounting.md, step 27). 0 for one.
+[[nodiscard]] double gap_of_summed_gaussians(double sigma, double summands);
 
 // Skellam noise of this variance on a whole number that moves by `shift` (whole). Requires 2^-10 ≤ variance ≤ 2^18 and
 // shift ≤ 2^14. Both directions are alike. The law is log-concave, so that a smaller shift loses less.

@@ -6,7 +6,7 @@
 //   group                          the same kinds with larger sensitivities, or bounds of group privacy
 //
 // `gaussian_mixture`, `truncated_poisson_sampled`, `sampled_with_replacement` and `balls_in_bins` have laws of their
-// own (sampled_leaves.h), and plainer events that dominate them.
+// own (sampled_leaves.h), and plainer events that dominate them: for balls in bins, a bin that is known.
 //
 // Guarantee:     for every unit and every pair of neighbours the event loses no more than the tree `above`, and for
 //                some pair of neighbours no less than the tree `below`: for every order of divergence and after every

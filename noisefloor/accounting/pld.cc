@@ -220,6 +220,29 @@ void know_one_choice(Decomposition& tree) {
   leaf.first.add.below = leaf.first.add.above;
 }
 
+// Several exponential mechanisms, from below: each with two groups of candidates, whose odds move by e^ε. How large the
+// groups are is free, and decides what the likelier loss t is; t is best near where the loss of all of them is
+// `epsilon`.
+void choose_groups(Parts& parts, double epsilon) {
+  double sum = 0;
+  for (const auto& [key, leaf] : parts.laws) {
+    if (key.size() == 2 && key[0] == 5) sum += leaf.second * key[1];
+  }
+  // Rounded, so that the order of parts does not matter.
+  const double share = std::min(0.999, std::round(512 * (1 + epsilon / sum)) / 1024);
+  for (auto& [key, leaf] : parts.laws) {
+    if (key.size() != 2 || key[0] != 5) continue;
+    const double e = std::min(key[1], kLargestLoss);
+    const double t = share * e;
+    const double whole = -std::expm1(-e);
+    const double gaining = -std::expm1(t - e) / whole;
+    const double losing = std::exp(-e) * std::expm1(t) / whole;
+    const LawPtr below = finite_law({{gaining, gaining * std::exp(-t)}, {losing, losing * std::exp(e - t)}});
+    leaf.first.remove.below = below;
+    leaf.first.add.below = below;
+  }
+}
+
 Error no_finite_epsilon(double delta) {
   return invalid_argument(fmt::format(
       "no finite epsilon at delta {}: these events fail with a larger probability, or their losses are too large for a "
@@ -311,6 +334,12 @@ Result<Interval> tree_epsilon(const DpEvent& event, Adjacency adjacency, Delta d
     if (renyi.has_value()) found.upper = std::min(found.upper, renyi.value().epsilon);
   }
   found.upper = std::min(found.upper, pure_epsilon_above(tree));
+  if (tree.parts.bounded_range && std::isfinite(found.upper) && !is_narrow(found)) {
+    Decomposition other = tree;
+    choose_groups(other.parts, found.upper);
+    NF_TRY(const double lower, epsilon_below(other, delta));
+    found.lower = std::max(found.lower, lower);
+  }
   if (!std::isfinite(found.upper)) {
     if (!tree.replaced.is_empty()) {
       return invalid_argument(fmt::format(

@@ -1,4 +1,5 @@
 #include "noisefloor/accounting/pld.h"
+#include "noisefloor/numerics/bisect.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -634,6 +635,18 @@ TEST(Pld, ExponentialMechanisms) {
       const Interval found = epsilon(event, 1e-6);
       EXPECT_LE(found.upper, k * e);
       const double above = delta_at(event, 0.4 * k * e).upper;
+      // From below: some mechanism of two groups of candidates loses as much, and no other much more.
+      double best = 0;
+      for (double share = 0.5; share < 0.9995; share += 0.0005) {
+        if (binomial_delta(k, e, share * e, 0) <= 1e-6) continue;
+        const auto too_large = [&](double x) { return binomial_delta(k, e, share * e, x) > 1e-6; };
+        best = std::max(best, bisect({.holds = 0, .fails = k * e}, {.halvings = 40}, too_large).holds);
+      }
+      EXPECT_LE(found.lower, found.upper);
+      if (k > 1) {
+        EXPECT_LE(found.lower, best * (1 + 1e-3));
+        EXPECT_GE(found.lower, best * 0.9);
+      }
       for (double share : {0.05, 0.25, 0.5, 0.75, 0.95, 0.999}) {
         EXPECT_LE(binomial_delta(k, e, share * e, found.upper), 1e-6 * (1 + 1e-9)) << k << " " << e << " " << share;
         EXPECT_LE(binomial_delta(k, e, share * e, 0.4 * k * e), above * (1 + 1e-9));

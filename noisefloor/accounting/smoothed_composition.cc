@@ -133,8 +133,8 @@ class Division {
   double log_finite_ = 0;
 };
 
-// Where ε is, about, and how far below 0 the sum of all losses may go: both decide what is cut off. None of this carries
-// the proof, and all of it the width.
+// Where ε is, about, and how far below 0 the sum of all losses may go: both decide what is cut off. None of this
+// carries the proof, and all of it the width.
 struct Outline {
   double epsilon;
   double lowest;           // losses below this are too rare to matter
@@ -345,8 +345,8 @@ struct Bound {
   double slope;  // of that in ε
 };
 
-// An ε where the bound is on the right side of 1, close to where it crosses: by Newton's method for ln δ, which is nearly
-// a line, between ends that are known to be on either side.
+// An ε where the bound is on the right side of 1, close to where it crosses: by Newton's method for ln δ, which is
+// nearly a line, between ends that are known to be on either side.
 template <class BoundAt>
 std::optional<double> solve(double start, bool from_above, const BoundAt& bound_at) {
   double above = kInfinity;  // the least ε whose bound is at most 1
@@ -391,8 +391,8 @@ struct Attempt {
   double spread = 0;
 };
 
-// The integrals of all parts, for an ε that is about known. A part that is too rare to matter has none, and counts whole
-// from above and as nothing from below.
+// The integrals of all parts, for an ε that is about known. A part that is too rare to matter has none, and counts
+// whole from above and as nothing from below.
 class Integrals {
  public:
   static std::optional<Integrals> make(const Division& division, double log_delta, double epsilon, double tilt,

@@ -1,8 +1,8 @@
 // ε of a composition where few large losses decide, and of any other whose losses have masses: from atoms close to the
 // losses, and an integral that a little Gaussian noise makes short.
 //
-// Guarantee:     the bounds hold for the composition of the given laws (docs/proofs/certified_accounting.md, steps 29 to
-//                31); they are {0, ∞} where nothing is known.
+// Guarantee:     the bounds hold for the composition of the given laws (docs/proofs/certified_accounting.md, steps 29
+//                to 32); they are {0, ∞} where nothing is known.
 // Thread safety: pure functions.
 //
 // Internal to accounting/.
