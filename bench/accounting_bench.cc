@@ -2,6 +2,7 @@
 // checked before its time counts. One core.
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +22,14 @@ namespace {
 using testing::golden::dpsgd;
 using testing::golden::Kind;
 using testing::golden::Row;
-using Clock = std::chrono::steady_clock;
+// Processor time of this thread: what else runs on the machine does not count.
+struct Clock {
+  static std::chrono::nanoseconds now() {
+    timespec at{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return std::chrono::seconds(at.tv_sec) + std::chrono::nanoseconds(at.tv_nsec);
+  }
+};
 
 const char* name_of(Kind kind) {
   switch (kind) {

@@ -461,14 +461,18 @@ class Composition {
       if (!(sum <= delta)) return false;
       sum += one.count * one_delta(*one.law, 0).upper * (1 + 0x1p-50);
     }
-    return sum <= delta || total_variation_above() <= delta;
+    return sum <= delta || total_variation_above(delta) <= delta;
   }
   // By the moment E_P[dP/dQ] = 1 + χ² of all steps together: total variation is at most ½ √χ².
-  [[nodiscard]] double total_variation_above() const {
+  // As closely as it takes to compare it with δ.
+  [[nodiscard]] double total_variation_above(double delta) const {
     if (!has_transforms()) return 1;
+    double steps = 0;
+    for (const RepeatedLoss& one : losses_) steps += one.count;
+    const double tolerance = std::max(0.1 * delta * delta / steps, 1e-25);
     double log_moment = 0;
     for (const RepeatedLoss& one : losses_) {
-      const auto at_one = one.loss->on_line(1)->evaluate(1, 1e-9, {}, {});
+      const auto at_one = one.loss->on_line(1)->evaluate(1, tolerance, {}, {});
       if (!(at_one.log_moment_error < 1)) return 1;
       log_moment += one.count * (at_one.log_moment + at_one.log_moment_error + 0x1p-50 * std::fabs(at_one.log_moment));
     }

@@ -335,10 +335,12 @@ Result<Interval> tree_epsilon(const DpEvent& event, Adjacency adjacency, Delta d
   }
   found.upper = std::min(found.upper, pure_epsilon_above(tree));
   if (tree.parts.bounded_range && std::isfinite(found.upper) && !is_narrow(found)) {
-    Decomposition other = tree;
-    choose_groups(other.parts, found.upper);
-    NF_TRY(const double lower, epsilon_below(other, delta));
-    found.lower = std::max(found.lower, lower);
+    for (const double about : {found.upper, 0.9 * found.upper}) {
+      Decomposition other = tree;
+      choose_groups(other.parts, about);
+      NF_TRY(const double lower, epsilon_below(other, delta));
+      found.lower = std::max(found.lower, lower);
+    }
   }
   if (!std::isfinite(found.upper)) {
     if (!tree.replaced.is_empty()) {
