@@ -38,8 +38,8 @@ class ContourIntegral {
                                                                   double max_operations);
 
   // On a line near c = `tilt`, for an ε that is about known, in one attempt. Besides these losses it takes in a
-  // Gaussian one whose deviation is `smoothing`: what comes out is not below δ without it, and smooth enough for a short
-  // line (step 31).
+  // Gaussian one whose deviation is `smoothing`: what comes out is not below δ without it, and smooth enough for a
+  // short line (step 31).
   [[nodiscard]] static std::optional<ContourIntegral> smoothed(std::span<const RepeatedLoss> losses, double log_delta,
                                                                double epsilon, double tilt, double smoothing,
                                                                double max_operations);

@@ -141,7 +141,8 @@ class GaussianMixtureLaw final : public LossLaw {
     if (std::isinf(l)) return l;
     if (side_ != MixtureSide::kReplace && l <= log_absent_) return -kInfinity;
     const double farthest = parts_.back().distance;
-    // Outside of these the loss is on the other side of l. Slopes are at most `farthest`, and losses at 0 are at most 0.
+    // Outside of these the loss is on the other side of l. Slopes are at most `farthest`, and losses at 0 are at most
+    // 0.
     double low = -kInfinity;
     double high = kInfinity;
     double x = l > 0 ? l / farthest + farthest / 2 : 0;

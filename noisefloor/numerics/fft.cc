@@ -13,8 +13,8 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// e^{−πik/half} for k < half, for every power of two `half` up to a largest one, one after the other. Each comes from its
-// own sine and cosine, and is the same whatever the largest one is.
+// e^{−πik/half} for k < half, for every power of two `half` up to a largest one, one after the other. Each comes from
+// its own sine and cosine, and is the same whatever the largest one is.
 const std::vector<Complex>& roots_up_to(std::size_t half) {
   static thread_local std::vector<Complex> roots = {{1, 0}, {1, 0}};  // those of `half` begin at `half`
   for (std::size_t size = roots.size(); size <= half; size *= 2) {
