@@ -31,6 +31,7 @@ constexpr const char* kFooter = R"(Examples:
   noisefloor sweep examples/training/streamrec.toml --epsilons 1,3,8,inf --create
   noisefloor mechanism exponential --scores drama=42000,comedy=38000 --sensitivity 1 --epsilon 1
   noisefloor secagg parameters --clients 1000 --corrupt 0.1 --drop 0.2
+  noisefloor simulate examples/hospitals/hospitals.toml
   noisefloor budget create trial --epsilon 3 --delta 1e-5
   noisefloor dataset add patients.toml
   source <(noisefloor completion bash)
@@ -77,6 +78,7 @@ int run_checked(int argc, char** argv) {
   add_role_command(app, action);
   add_sweep_command(app, action);
   add_secagg_command(app, action);
+  add_simulate_command(app, action);
   add_demo_command(app, action);
   std::string shell;
   CLI::App* completion = app.add_subcommand("completion", "Print a completion script for bash, zsh or fish");

@@ -29,7 +29,7 @@ void add_check_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, CheckOptions& o) {
     const OptionGroup options(command);
     options.required("FILE", o.file,
-                     "A pipeline, a training or a dataset as TOML (docs/formats/); - is standard input");
+                     "A pipeline, training, dataset or simulation as TOML (docs/formats/); - is standard input");
     options.flag("--strict", o.strict, "Warnings fail, too");
     set_footer(command, R"(Examples:
   noisefloor check examples/pipelines/medicore.toml

@@ -40,6 +40,8 @@ void add_report_command(CLI::App& app, Action& action);
 void add_role_command(CLI::App& app, Action& action);
 // Secure sums.
 void add_secagg_command(CLI::App& app, Action& action);
+// Federated runs on simulated sites.
+void add_simulate_command(CLI::App& app, Action& action);
 // Private training, and the same at several epsilons.
 void add_sweep_command(CLI::App& app, Action& action);
 void add_train_command(CLI::App& app, Action& action);

@@ -22,6 +22,10 @@ Result<void> expect_no_errors(const std::vector<Finding>& findings, const std::s
 }
 
 CheckedFile read_any(std::string_view text, const ReadNamedFile& named) {
+  if (is_simulation(text)) {
+    SimulationText read = read_simulation(text, named);
+    return {std::move(read.simulation), std::move(read.findings)};
+  }
   if (is_training(text)) {
     TrainingText read = read_training(text, named);
     return {std::move(read.training), std::move(read.findings)};

@@ -1,4 +1,4 @@
-// A file of which nobody has said what it is: a training, a dataset's description, or a pipeline.
+// A file of which nobody has said what it is: a training, a simulation of sites, a dataset's description, or a pipeline.
 //
 // Guarantee:     as pipeline.h: reading never fails, and all findings come back with their places, in the order of the
 //                file.
@@ -15,6 +15,7 @@
 #include "noisefloor/config/finding.h"
 #include "noisefloor/config/pipeline.h"
 #include "noisefloor/config/pipeline_check.h"
+#include "noisefloor/config/simulation_file.h"
 #include "noisefloor/config/training.h"
 #include "noisefloor/dataset/paying.h"
 
@@ -27,7 +28,9 @@ struct CheckedPipeline {
 
 struct CheckedFile {
   // What was read; no training or description if there is an error among the findings.
-  std::variant<CheckedPipeline, std::optional<Training>, std::optional<DatasetDescription>> content;
+  std::variant<CheckedPipeline, std::optional<Training>, std::optional<DatasetDescription>,
+               std::optional<SimulationFile>>
+      content;
   std::vector<Finding> findings;  // of reading and of assessing it
 };
 

@@ -6,7 +6,7 @@
 
 #include "noisefloor/random/gaussian_vector.h"
 
-namespace noisefloor::federated::internal {
+namespace noisefloor::federated {
 namespace {
 
 struct Moments {
@@ -33,29 +33,8 @@ Moments moments_of(const std::vector<std::vector<float>>& rows) {
 }  // namespace
 
 std::string_view name_of(Attack attack) {
-  switch (attack) {
-    case Attack::kNone:
-      return "none";
-    case Attack::kSignFlip:
-      return "sign-flip";
-    case Attack::kGaussian:
-      return "gaussian";
-    case Attack::kInnerProduct:
-      return "inner-product";
-    case Attack::kLittleIsEnough:
-      return "little-is-enough";
-    case Attack::kHugeCoordinate:
-      return "huge-coordinate";
-    case Attack::kNaN:
-      return "nan";
-    case Attack::kZero:
-      return "zero";
-    case Attack::kReplay:
-      return "replay";
-    case Attack::kCopies:
-      return "copies";
-    case Attack::kLabelFlip:
-      return "label-flip";
+  for (const auto& [name, value] : kAttacks) {
+    if (value == attack) return name;
   }
   return "unknown";
 }
@@ -110,4 +89,4 @@ std::vector<std::vector<float>> attack_with(Attack attack, double strength,
   return sent;
 }
 
-}  // namespace noisefloor::federated::internal
+}  // namespace noisefloor::federated

@@ -1,7 +1,5 @@
 // What liars send in place of their updates, for tests and simulations of robust rules.
 //
-// Internal to federated/.
-//
 // Implements:    sign flip −k·mean; Gaussian noise; inner-product manipulation −ε·mean (Xie et al. 2020); a little is
 //                enough, mean − z·sd (Baruch et al. 2019); one huge coordinate; NaN; zeros (a free rider); an old
 //                update again; equal copies near the mean, which agree with each other more than honest clients do.
@@ -9,14 +7,16 @@
 // Thread safety: that of the stream.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "noisefloor/random/bit_stream.h"
 
-namespace noisefloor::federated::internal {
+namespace noisefloor::federated {
 
 enum class Attack : std::uint8_t {
   kNone,
@@ -31,6 +31,19 @@ enum class Attack : std::uint8_t {
   kCopies,
   kLabelFlip  // on the data: flip_label()
 };
+// The names that users write.
+inline constexpr std::array<std::pair<std::string_view, Attack>, 11> kAttacks{
+    {{"none", Attack::kNone},
+     {"sign-flip", Attack::kSignFlip},
+     {"gaussian", Attack::kGaussian},
+     {"inner-product", Attack::kInnerProduct},
+     {"little-is-enough", Attack::kLittleIsEnough},
+     {"huge-coordinate", Attack::kHugeCoordinate},
+     {"nan", Attack::kNaN},
+     {"zero", Attack::kZero},
+     {"replay", Attack::kReplay},
+     {"copies", Attack::kCopies},
+     {"label-flip", Attack::kLabelFlip}}};
 [[nodiscard]] std::string_view name_of(Attack attack);
 
 // The z at which "a little is enough" hides among n clients, of which f lie: Φ⁻¹((n − f − s)/(n − f)) with
@@ -49,4 +62,4 @@ enum class Attack : std::uint8_t {
   return classes - 1 - label;
 }
 
-}  // namespace noisefloor::federated::internal
+}  // namespace noisefloor::federated

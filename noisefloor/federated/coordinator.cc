@@ -78,6 +78,10 @@ Result<Coordinator> Coordinator::open(const Parts& parts, std::span<const float>
   NF_TRY(Strategy strategy, Strategy::create(spec.strategy, initial.size()));
   NF_TRY(UploadLayout layout, UploadLayout::create(spec.upload));
   Coordinator made(parts, std::move(strategy), std::move(layout));
+  if (spec.row_noise) {
+    NF_TRY(RowNoise noise, RowNoise::create(*spec.row_noise));
+    made.row_noise_.emplace(std::move(noise));
+  }
   made.model_.assign(initial.begin(), initial.end());
   made.strategy_state_ = made.strategy_.initial();
   if (spec.central) made.clip_ = spec.central->clip.value();
@@ -289,7 +293,7 @@ std::optional<UploadLayout::Mean> Coordinator::mean_of_round(BitStream& stream) 
   }
   const auto sites = static_cast<std::uint32_t>(received_.size());
   if (sum_) {
-    auto mean = layout_.mean_of(sum_->value(), sites);
+    auto mean = layout_.mean_of(row_noise_ ? row_noise_->decode(sum_->value()) : sum_->value(), sites);
     if (!mean.has_value()) return std::nullopt;
     return std::move(mean).value();
   }
@@ -379,7 +383,9 @@ void Coordinator::take_upload(const RunEnvelope& envelope, Effects& effects, Bit
   }
   const bool is_due = envelope.key.round == round_ && invited_.count(site) > 0;
   if (!is_due) {
-    // A late one: the site learns from the present round that its old one is over.
+    // A late one: the site is there after all, and is waited for again. It learns from the present round that its old
+    // one is over.
+    if (envelope.key.round < round_) silent_.erase(site);
     if (envelope.key.round < round_ && invited_.count(site) > 0 && received_.count(site) == 0) invite(site, effects);
     return;
   }

@@ -102,6 +102,7 @@ class Coordinator {
   const RunSpec* spec_;
   Strategy strategy_;
   UploadLayout layout_;
+  std::optional<RowNoise> row_noise_;
 
   RunState state_ = RunState::kRunning;
   std::uint64_t round_ = 0;  // 0: before the first

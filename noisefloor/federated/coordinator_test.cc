@@ -212,7 +212,7 @@ TEST_F(CoordinatorTest, RefusesRunsThatCouldNotEndWell) {
   expect_invalid(refused([](RunSpec& s) { s.minimum_cohort = 0; }), "at least 1");
   expect_invalid(refused([](RunSpec& s) { s.sites[1] = s.sites[0]; }), "the same key");
   expect_invalid(refused([](RunSpec& s) { s.sampling = SamplingRate::of(0.5); }), "central noise only");
-  expect_invalid(refused([](RunSpec& s) { s.upload.denominator = 4; }), "belongs to central noise");
+  expect_invalid(refused([](RunSpec& s) { s.upload.denominator = 4; }), "belongs to noise on the sum");
   expect_invalid(refused([](RunSpec& s) { s.coordinator = test_key(3).public_key(); }), "not that of the run's");
   begin(internal::test_spec(2, 1));
   spec_.run[0] = 7;

@@ -15,7 +15,6 @@
 namespace noisefloor::federated {
 namespace {
 
-using internal::Attack;
 using testing::expect_invalid;
 using Vectors = std::vector<std::vector<float>>;
 
@@ -63,7 +62,7 @@ TEST_F(RobustTest, KeepsToTheHonestUnderEveryAttack) {
     if (rule == RobustRule::kMean) continue;
     for (const Case& attacked : cases) {
       Vectors vectors = honest_vectors(16, 50, random_);
-      for (auto& liar : internal::attack_with(attacked.attack, attacked.strength, vectors, 4, random_)) {
+      for (auto& liar : attack_with(attacked.attack, attacked.strength, vectors, 4, random_)) {
         vectors.push_back(std::move(liar));
       }
       const Combined combined = combine_robustly(options_of(rule, 4), of(vectors)).value();
@@ -71,14 +70,14 @@ TEST_F(RobustTest, KeepsToTheHonestUnderEveryAttack) {
       // the spread of honest clients.
       const bool by_norm = rule == RobustRule::kNormBound || rule == RobustRule::kCentredClipping;
       EXPECT_LT(distance_to_ones(combined.value), by_norm ? 0.5 : 0.15)
-          << name << " under " << internal::name_of(attacked.attack) << " " << attacked.strength;
+          << name << " under " << name_of(attacked.attack) << " " << attacked.strength;
     }
   }
 }
 
 TEST_F(RobustTest, PlainMeanIsMovedAnywhere) {
   Vectors vectors = honest_vectors(16, 50, random_);
-  for (auto& liar : internal::attack_with(Attack::kSignFlip, 4, vectors, 4, random_)) vectors.push_back(liar);
+  for (auto& liar : attack_with(Attack::kSignFlip, 4, vectors, 4, random_)) vectors.push_back(liar);
   const Combined combined = combine_robustly({.rule = RobustRule::kMean, .liars = 0, .norm = {}}, of(vectors)).value();
   EXPECT_GT(distance_to_ones(combined.value), 0.9) << "16 · 1 − 4 · 4 = 0";
 }
@@ -86,7 +85,7 @@ TEST_F(RobustTest, PlainMeanIsMovedAnywhere) {
 // The documented weakness: equal copies within the spread agree with each other more than any honest pair.
 TEST_F(RobustTest, KrumChoosesEqualCopies) {
   Vectors vectors = honest_vectors(16, 50, random_);
-  for (auto& liar : internal::attack_with(Attack::kCopies, 0.8, vectors, 4, random_)) vectors.push_back(liar);
+  for (auto& liar : attack_with(Attack::kCopies, 0.8, vectors, 4, random_)) vectors.push_back(liar);
   const Combined combined = combine_robustly(options_of(RobustRule::kKrum, 4), of(vectors)).value();
   EXPECT_GE(combined.chosen.front(), 16U);
 }
@@ -244,8 +243,8 @@ TEST_F(RobustTest, SortsColumnsOfAnyNumberOfRows) {
 }
 
 TEST_F(RobustTest, HidesALittleWhereTheFormulaSays) {
-  EXPECT_NEAR(internal::little_is_enough_z(20, 4), 0.157, 0.001);
-  EXPECT_EQ(internal::little_is_enough_z(3, 2), 0) << "no probability";
+  EXPECT_NEAR(little_is_enough_z(20, 4), 0.157, 0.001);
+  EXPECT_EQ(little_is_enough_z(3, 2), 0) << "no probability";
 }
 
 }  // namespace

@@ -6,6 +6,31 @@
 
 namespace noisefloor::federated {
 
+namespace {
+
+Result<void> check_row_noise(const RunSpec& spec, std::size_t lanes, bool is_robust) {
+  const RowNoiseOptions& noise = *spec.row_noise;
+  NF_TRY_VOID(RowNoise::create(noise));
+  if (spec.central || is_robust || spec.strategy.kind == StrategyKind::kScaffold || lanes != spec.upload.parameters) {
+    return invalid_argument(
+        "noise for rows inside the sum goes with equal weights and the mean, and not with central "
+        "noise, robust rules, fednova or scaffold");
+  }
+  if (noise.parameters != spec.upload.parameters || noise.sites < spec.sites.size()) {
+    return invalid_argument("the noise inside the sum is for another model, or for fewer sites");
+  }
+  if (!spec.upload.denominator) {
+    return invalid_argument("noise inside the sum needs a fixed denominator: the expected number of rows");
+  }
+  if (spec.minimum_cohort < noise.minimum_survivors) {
+    return invalid_argument(fmt::format("the minimum cohort of {} is below the {} sites whose noise is needed",
+                                        spec.minimum_cohort, noise.minimum_survivors));
+  }
+  return success();
+}
+
+}  // namespace
+
 Result<void> check_spec(const RunSpec& spec) {
   if (spec.sites.empty()) return invalid_argument("the run has no site: name at least one");
   if (spec.sites.size() > ExactSum::kMaxVectors) {
@@ -55,9 +80,10 @@ Result<void> check_spec(const RunSpec& spec) {
   if (!spec.central && spec.sampling) {
     return invalid_argument("sites are drawn at random for central noise only: leave the sampling rate out");
   }
-  if (!spec.central && spec.upload.denominator) {
-    return invalid_argument("a fixed denominator belongs to central noise: leave it out");
+  if (!spec.central && !spec.row_noise && spec.upload.denominator) {
+    return invalid_argument("a fixed denominator belongs to noise on the sum: leave it out");
   }
+  if (spec.row_noise) NF_TRY_VOID(check_row_noise(spec, layout.lanes(), is_robust));
   return success();
 }
 

@@ -14,6 +14,7 @@
 #include "noisefloor/event/dp_event.h"
 #include "noisefloor/federated/client_sum.h"
 #include "noisefloor/federated/robust.h"
+#include "noisefloor/federated/row_noise.h"
 #include "noisefloor/federated/run_messages.h"
 #include "noisefloor/federated/strategy.h"
 #include "noisefloor/federated/upload.h"
@@ -39,6 +40,8 @@ struct RunSpec {
   // coordinator adds noise to the sum.
   std::optional<SamplingRate> sampling = {};
   std::optional<ClientSumOptions> central = {};
+  // Noise for rows inside the sum: lanes are those of row_noise.h, of gradients with the sign turned.
+  std::optional<RowNoiseOptions> row_noise = {};
   // What each round costs a site; none if the coordinator's ledger pays (central), or nobody does.
   std::optional<DpStatement> site_cost = {};
 

@@ -32,7 +32,7 @@ Result<Site> Site::open(const Parts& parts, const Stored& stored) {
   if (spec.sites[parts.number] != parts.key->public_key()) {
     return invalid_argument(fmt::format("this key is not that of site {}", parts.number));
   }
-  if (spec.site_cost && parts.budget == nullptr) return invalid_argument("a site that pays needs a budget");
+  if (parts.cost_of_round() && parts.budget == nullptr) return invalid_argument("a site that pays needs a budget");
   Site site(parts);
   NF_TRY_VOID(site.load(stored));
   return site;
@@ -154,9 +154,9 @@ void Site::take_invitation(const RunEnvelope& envelope, Effects& effects, BitStr
     return decline(key, DeclineReason::kResting, effects);
   }
   if (joined_ >= parts_.most_rounds) return decline(key, DeclineReason::kTooManyRounds, effects);
-  if (spec_->site_cost) {
+  if (const auto& cost = parts_.cost_of_round()) {
     const std::string name = fmt::format("federated/{}/{}/{}", to_hex(spec_->run), spec_->epoch, key.round);
-    const auto answer = parts_.budget->reserve(name, *spec_->site_cost);
+    const auto answer = parts_.budget->reserve(name, *cost);
     if (!answer.has_value()) return decline(key, DeclineReason::kLedger, effects);
     if (answer.value() == BudgetAnswer::kExhausted) return decline(key, DeclineReason::kBudget, effects);
     if (answer.value() == BudgetAnswer::kBegunBefore) return decline(key, DeclineReason::kSpent, effects);

@@ -65,6 +65,10 @@ class Site {
     RoundBudget* budget = nullptr;  // needed if rounds cost the site something
     OutboxPolicy outbox = OutboxPolicy::kKeep;
     std::uint64_t most_rounds = 1'000'000'000;  // that it takes part in
+    // What a round costs this site, where that is not the same for all: it depends on how many rows the site has.
+    std::optional<DpStatement> cost = {};
+
+    [[nodiscard]] const std::optional<DpStatement>& cost_of_round() const { return cost ? cost : spec->site_cost; }
   };
 
   // Fails if the spec does not hold, if the key is not that of the site's number, or if what is stored cannot be read

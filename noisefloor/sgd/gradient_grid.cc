@@ -7,19 +7,16 @@
 #include "noisefloor/base/rounding.h"
 
 namespace noisefloor {
-namespace {
 
-constexpr int kBits = 24;
-
-}  // namespace
-
-Result<GradientGrid> GradientGrid::create(L2Sensitivity clip, std::size_t parameters) {
+Result<GradientGrid> GradientGrid::create(L2Sensitivity clip, std::size_t parameters, int bits) {
+  if (bits < 1 || bits > kBits)
+    return invalid_argument(fmt::format("a grid has 1 to {} bits, and not {}", kBits, bits));
   const int exponent = std::ilogb(clip.value());
   if (exponent < -900 || exponent > 900) {
     return invalid_argument(fmt::format("a clip norm of {} leaves no grid for discrete noise", clip.value()));
   }
   NF_TRY(const Dimension dimension, Dimension::make(parameters));
-  const double step = std::ldexp(1.0, exponent - kBits);
+  const double step = std::ldexp(1.0, exponent - bits);
   // Each coordinate is rounded by at most half a step.
   const double rounding = sqrt_up(static_cast<double>(parameters)) / 2;
   return GradientGrid(step, add_up(clip.value() / step, rounding), dimension);

@@ -6,7 +6,7 @@
 //                exact, so that their order tells nothing. event() describes adding discrete Gaussian noise of noise ·
 //                bound() steps to such a sum.
 // Cost:          rounding adds at most half a step per parameter. The bound, and with it the noise, grows by that:
-//                2^-25 √parameters of the clip norm.
+//                2^-25 √parameters of the clip norm, with the usual 24 bits.
 // Thread safety: immutable.
 #pragma once
 
@@ -22,9 +22,10 @@ namespace noisefloor {
 
 class GradientGrid {
  public:
-  // Makes a grid for gradients of a norm of at most `clip`: 2^24 to 2^25 steps. Fails if that leaves the range of
-  // numbers.
-  [[nodiscard]] static Result<GradientGrid> create(L2Sensitivity clip, std::size_t parameters);
+  static constexpr int kBits = 24;
+  // Makes a grid for gradients of a norm of at most `clip`: 2^bits to 2^(bits + 1) steps, plus what rounding adds. Fails
+  // if that leaves the range of numbers.
+  [[nodiscard]] static Result<GradientGrid> create(L2Sensitivity clip, std::size_t parameters, int bits = kBits);
 
   [[nodiscard]] double step() const { return step_; }    // a power of two
   [[nodiscard]] double bound() const { return bound_; }  // in steps

@@ -148,6 +148,20 @@ void add_content(Summary& summary, const std::optional<DatasetDescription>& desc
   if (description) summary.set("name", description->name);
 }
 
+void add_content(Summary& summary, const std::optional<SimulationFile>& simulation) {
+  if (!simulation) return;
+  summary.set("name", simulation->name);
+  summary.set("private", false);
+  Json methods = Json::array();
+  std::string names;
+  for (const SimulatedMethod& method : simulation->methods) {
+    methods.push_back(method.name);
+    names += (names.empty() ? "" : "; ") + method.name;
+  }
+  summary.set("methods", methods);
+  summary.line("simulates", shown(names));
+}
+
 std::string counted(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
