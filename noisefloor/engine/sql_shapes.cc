@@ -224,7 +224,7 @@ MeasuredGroup* Totals::group(const Batch& batch, std::size_t row) {
       keys.emplace_back(column.whole[row]);
     }
   }
-  if (m_.listed && std::ranges::find(*m_.listed, keys) == m_.listed->end()) return nullptr;
+  if (m_.listed && listed_.count(keys) == 0) return nullptr;
   MeasuredGroup& group = groups_[keys];
   if (group.totals.empty()) group = {.keys = keys, .totals = std::vector<Int128>(m_.aggregates.size())};
   return &group;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,9 @@ struct Statement {
 // Adds what the servers answer.
 class Totals {
  public:
-  explicit Totals(const Measurement& m) : m_(m) {}
+  explicit Totals(const Measurement& m) : m_(m) {
+    if (m.listed) listed_.insert(m.listed->begin(), m.listed->end());
+  }
   // `statement` is the place of the statement that gave the batch.
   [[nodiscard]] Result<void> add(std::size_t statement, const Batch& batch);
   [[nodiscard]] Measured finish();
@@ -40,6 +43,7 @@ class Totals {
   [[nodiscard]] MeasuredGroup* group(const Batch& batch, std::size_t row);
 
   const Measurement& m_;
+  std::set<std::vector<Cell>> listed_;
   std::map<std::vector<Cell>, MeasuredGroup> groups_;
   std::map<std::vector<Cell>, std::vector<std::map<std::int64_t, std::uint64_t>>> values_;
 };
