@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "noisefloor/base/result.h"
-#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/measurement.h"
+#include "noisefloor/engine/row_batch.h"
 
 namespace noisefloor::engine {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/engine.h"
+#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/sql_dialect.h"
 
 namespace noisefloor::engine {

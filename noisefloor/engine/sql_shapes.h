@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/measurement.h"
+#include "noisefloor/engine/row_batch.h"
 #include "noisefloor/engine/sql_dialect.h"
 
 namespace noisefloor::engine {
