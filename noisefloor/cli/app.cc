@@ -77,6 +77,7 @@ int run_checked(int argc, char** argv) {
   add_report_command(app, action);
   add_role_command(app, action);
   add_sweep_command(app, action);
+  add_pate_command(app, action);
   add_secagg_command(app, action);
   add_simulate_command(app, action);
   add_demo_command(app, action);

@@ -29,7 +29,7 @@ void add_check_command(CLI::App& app, Action& action) {
   const auto declare = [](CLI::App& command, CheckOptions& o) {
     const OptionGroup options(command);
     options.required("FILE", o.file,
-                     "A pipeline, training, dataset or simulation as TOML (docs/formats/); - is standard input");
+                     "A pipeline, training, PATE, dataset or simulation as TOML (docs/formats/); - is standard input");
     options.flag("--strict", o.strict, "Warnings fail, too");
     set_footer(command, R"(Examples:
   noisefloor check examples/pipelines/medicore.toml
@@ -39,7 +39,7 @@ void add_check_command(CLI::App& app, Action& action) {
 Exit codes: 0 no errors, 2 errors were found (with --strict: or warnings), 5 the file cannot be read.)");
   };
   add_command<CheckOptions>(app, action, "check",
-                            "What is wrong with a pipeline, a training or a dataset, and what it would cost", nullptr,
+                            "What is wrong with a pipeline, a training, PATE or a dataset, and what it would cost", nullptr,
                             declare, run_check);
 }
 

@@ -29,6 +29,8 @@ void add_mechanism_command(CLI::App& app, Action& action);
 // How good a trained model is, and what it says (model_command.cc).
 void add_evaluate_command(CLI::App& app, Action& action);
 void add_predict_command(CLI::App& app, Action& action);
+// Teachers that vote, and a student that learns from their labels.
+void add_pate_command(CLI::App& app, Action& action);
 // Noise, batch and rounds, before anything is spent.
 void add_plan_command(CLI::App& app, Action& action);
 // Queries in SQL: one at a time, and in a conversation.

@@ -46,13 +46,16 @@ void Console::begin(const std::string& title) {
 }
 
 void Console::progress(const TrainingProgress& p, const std::optional<PublicQuality>& quality) {
+  show(title_ + progress_line(p, quality), p.seconds, p.steps == p.planned);
+}
+
+void Console::show(const std::string& line, double seconds, bool last) {
   if (quiet_) return;
-  const bool last = p.steps == p.planned;
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[K{}{}", printable(title_ + progress_line(p, quality)), last ? "\n" : "");
-  } else if (last || p.seconds >= next_) {
-    fmt::print(stderr, "{}\n", printable(title_ + progress_line(p, quality)));
-    next_ = p.seconds + 10;
+    fmt::print(stderr, "\r\x1b[K{}{}", printable(line), last ? "\n" : "");
+  } else if (last || seconds >= next_) {
+    fmt::print(stderr, "{}\n", printable(line));
+    next_ = seconds + 10;
   }
 }
 

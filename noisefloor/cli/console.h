@@ -29,6 +29,8 @@ class Console final : public TrainingObserver {
 
   void begin(const std::string& title) override;
   void progress(const TrainingProgress& progress, const std::optional<PublicQuality>& quality) override;
+  // A line of progress of another kind; `last` ends it.
+  void show(const std::string& line, double seconds, bool last);
   void note(const std::string& text) override;
   void warning(const std::string& text) override;
   void earlier_checkpoint(const std::string& path) override { checkpoint_ = path; }

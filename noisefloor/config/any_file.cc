@@ -26,6 +26,10 @@ CheckedFile read_any(std::string_view text, const ReadNamedFile& named) {
     SimulationText read = read_simulation(text, named);
     return {std::move(read.simulation), std::move(read.findings)};
   }
+  if (is_pate(text)) {
+    PateText read = read_pate(text, named);
+    return {std::move(read.pate), std::move(read.findings)};
+  }
   if (is_training(text)) {
     TrainingText read = read_training(text, named);
     return {std::move(read.training), std::move(read.findings)};
@@ -50,6 +54,11 @@ CheckedFile check_file(std::string_view text, const ReadNamedFile& named) {
 }
 
 Result<DatasetDescription> description_in(std::string_view text, const std::string& location) {
+  if (is_pate(text)) {
+    const PateText read = read_pate(text, files_beside(location));
+    NF_TRY_VOID(expect_no_errors(read.findings, location));
+    return description_of(read.pate->teachers);
+  }
   if (is_training(text)) {
     const TrainingText read = read_training(text, files_beside(location));
     NF_TRY_VOID(expect_no_errors(read.findings, location));

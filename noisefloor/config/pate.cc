@@ -33,12 +33,15 @@ constexpr std::size_t kMaxComponents = 4096;
 constexpr std::size_t kMaxNeighbours = 1000;
 
 constexpr std::array<std::string_view, 4> kAggregatorNames{"lnmax", "gnmax", "confident-gnmax", "interactive-gnmax"};
+constexpr std::array<std::string_view, 2> kTeacherNames{"network", "spread"};
 constexpr std::array<std::string_view, 2> kStudentNames{"supervised", "spread"};
 
 constexpr Names<Aggregator, 4> kAggregators{{{kAggregatorNames[0], Aggregator::kLnMax},
                                              {kAggregatorNames[1], Aggregator::kGnMax},
                                              {kAggregatorNames[2], Aggregator::kConfident},
                                              {kAggregatorNames[3], Aggregator::kInteractive}}};
+constexpr Names<TeacherKind, 2> kTeachers{
+    {{kTeacherNames[0], TeacherKind::kNetwork}, {kTeacherNames[1], TeacherKind::kSpread}}};
 constexpr Names<StudentKind, 2> kStudents{
     {{kStudentNames[0], StudentKind::kSupervised}, {kStudentNames[1], StudentKind::kSpread}}};
 constexpr auto kOptimizers = names_of<OptimizerKind>(OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW,
@@ -77,7 +80,29 @@ struct Learning {
   }
 };
 
+// How labels are spread: the keys that teachers and student have in common.
+struct SpreadingKeys {
+  Located<std::size_t> components;
+  Located<std::size_t> neighbours;
+  Located<double> smoothing;
+
+  // Where `chosen` is not `use`, the keys would do nothing.
+  template <class Chosen, class Kind>
+  void read(SectionReader& reader, const Chosen& chosen, Kind use) {
+    if (reader.takes("components", chosen, {use})) reader.size("components", 1, kMaxComponents, components);
+    if (reader.takes("neighbours", chosen, {use})) reader.size("neighbours", 1, kMaxNeighbours, neighbours);
+    if (reader.takes("smoothing", chosen, {use})) reader.number("smoothing", smoothing, kBetweenZeroAndOne);
+  }
+  [[nodiscard]] PateSpreading made() const {
+    const PateSpreading usual;
+    return {components.value.value_or(usual.components), neighbours.value.value_or(usual.neighbours),
+            smoothing.value.value_or(usual.smoothing)};
+  }
+};
+
 struct TeacherKeys {
+  Located<TeacherKind> kind;
+  SpreadingKeys spreading;
   Located<std::size_t> count;
   Located<std::uint64_t> seed;
   Learning learning{.epochs = 40, .batch_size = Rows::of(32), .learning_rate = 1e-2};
@@ -86,8 +111,18 @@ struct TeacherKeys {
     SectionReader reader(table, "[teachers]", findings);
     reader.size("count", 2, kMaxTeachers, count);
     reader.require("count", count, "add count = …, the number of teachers: each learns from its own part of the rows");
-    reader.count("seed", seed);
-    learning.read(reader);
+    reader.choice("kind", kTeachers, kind);
+    const auto chosen = selector("kind", kTeachers, kind, std::optional(TeacherKind::kNetwork));
+    spreading.read(reader, chosen, TeacherKind::kSpread);
+    if (kind.value == TeacherKind::kSpread) {
+      for (const char* key :
+           {"epochs", "batch_size", "learning_rate", "optimizer", "momentum", "weight_decay", "seed"}) {
+        (void)reader.takes(key, chosen, {TeacherKind::kNetwork});
+      }
+    } else {
+      reader.count("seed", seed);
+      learning.read(reader);
+    }
     for (const char* key : {"noise_multiplier", "clip_norm", "target_epsilon"}) {
       reader.elsewhere(key, "teachers learn without noise, and are never released: noise is on their votes ([votes])");
     }
@@ -230,24 +265,14 @@ struct VoteKeys {
 
 struct StudentKeys {
   Located<StudentKind> kind;
-  Located<std::size_t> components;
-  Located<std::size_t> neighbours;
-  Located<double> smoothing;
+  SpreadingKeys spreading;
   Learning learning{.epochs = 20, .batch_size = Rows::of(64), .learning_rate = 3e-3};
 
   void read(const toml::table& table, Findings& findings) {
     SectionReader reader(table, "[student]", findings);
     reader.choice("kind", kStudents, kind);
     const auto chosen = selector("kind", kStudents, kind, std::optional(StudentKind::kSpread));
-    if (reader.takes("components", chosen, {StudentKind::kSpread})) {
-      reader.size("components", 1, kMaxComponents, components);
-    }
-    if (reader.takes("neighbours", chosen, {StudentKind::kSpread})) {
-      reader.size("neighbours", 1, kMaxNeighbours, neighbours);
-    }
-    if (reader.takes("smoothing", chosen, {StudentKind::kSpread})) {
-      reader.number("smoothing", smoothing, kBetweenZeroAndOne);
-    }
+    spreading.read(reader, chosen, StudentKind::kSpread);
     learning.read(reader);
     reader.finish();
   }
@@ -339,6 +364,8 @@ std::optional<Pate> read_document(const toml::table& document, const ReadNamedFi
                                              .noise_multiplier = {}},
                                  .descent = descent_of(teachers.learning)},
             .count = *teachers.count,
+            .kind = teachers.kind.value.value_or(TeacherKind::kNetwork),
+            .spreading = teachers.spreading.made(),
             .seed = teachers.seed.value.value_or(0),
             .pool = idx ? ExampleFiles(IdxFiles{*pool.file, ""}) : ExampleFiles(TextFile{*pool.file}),
             .held_out = pool.held_out.value.value_or(0),
@@ -357,9 +384,7 @@ std::optional<Pate> read_document(const toml::table& document, const ReadNamedFi
   if (pate.votes.aggregator == Aggregator::kInteractive) pate.votes.rounds = votes.rounds.value.value_or(2);
   PateStudent& made = pate.student;
   made.kind = student.kind.value.value_or(made.kind);
-  made.components = student.components.value.value_or(made.components);
-  made.neighbours = student.neighbours.value.value_or(made.neighbours);
-  made.smoothing = student.smoothing.value.value_or(made.smoothing);
+  made.spreading = student.spreading.made();
   made.epochs = student.learning.epochs;
   made.optimizer = student.learning.optimizer;
   made.learning_rate = student.learning.learning_rate;
@@ -375,6 +400,8 @@ std::string path_of(const ExampleFiles& files) {
 }  // namespace
 
 std::string_view name_of(Aggregator aggregator) { return kAggregatorNames.at(static_cast<std::size_t>(aggregator)); }
+
+std::string_view name_of(TeacherKind kind) { return kTeacherNames.at(static_cast<std::size_t>(kind)); }
 
 std::string_view name_of(StudentKind kind) { return kStudentNames.at(static_cast<std::size_t>(kind)); }
 

@@ -53,6 +53,19 @@ struct PateSanitised {
   Delta delta;
 };
 
+enum class TeacherKind : std::uint8_t {
+  kNetwork,  // the network of the file, trained on the shard
+  kSpread,   // the labels of the shard are spread over the public examples: no network, no weights
+};
+[[nodiscard]] std::string_view name_of(TeacherKind kind);  // "network", "spread"
+
+// How labels are spread along nearest neighbours.
+struct PateSpreading {
+  std::size_t components = 60;  // of the space in which neighbours are near
+  std::size_t neighbours = 10;
+  double smoothing = 0.95;  // how much a label is its neighbours' and not its own
+};
+
 enum class StudentKind : std::uint8_t {
   kSupervised,  // learns from answered examples alone
   kSpread,      // labels are spread to all public examples first
@@ -61,9 +74,7 @@ enum class StudentKind : std::uint8_t {
 
 struct PateStudent {
   StudentKind kind = StudentKind::kSpread;
-  std::size_t components = 60;  // of the space in which neighbours are near
-  std::size_t neighbours = 10;
-  double smoothing = 0.95;  // how much a label is its neighbours' and not its own
+  PateSpreading spreading = {};
   double epochs = 0;
   Rows batch_size;
   Optimizer::Options optimizer = {};
@@ -74,10 +85,12 @@ struct Pate {
   // Private data, the network of teachers and student, the budget, and how a teacher learns: without noise, because its
   // weights are never released.
   Training teachers;
-  std::size_t count = 0;       // of teachers
-  std::uint64_t seed = 0;      // first weights and order of examples: public, and the same for all data
-  ExampleFiles pool;           // public examples without labels; `labels` is empty
-  std::uint64_t held_out = 0;  // rows at the end of the pool's file that are not part of it
+  std::size_t count = 0;  // of teachers
+  TeacherKind kind = TeacherKind::kNetwork;
+  PateSpreading spreading = {};  // of teachers that spread
+  std::uint64_t seed = 0;        // first weights and order of examples: public, and the same for all data
+  ExampleFiles pool;             // public examples without labels; `labels` is empty
+  std::uint64_t held_out = 0;    // rows at the end of the pool's file that are not part of it
   PateVotes votes;
   std::optional<PateSanitised> sanitised = {};
   PateStudent student;

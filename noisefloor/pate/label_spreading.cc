@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -42,6 +43,9 @@ float dot(const float* a, const float* b, std::size_t size) {
   return rest + ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+// NaN and infinite distances cannot be put in order: they count as far.
+float finite(float distance) { return std::isfinite(distance) ? distance : std::numeric_limits<float>::max(); }
+
 void add_scaled(float* to, const float* from, float factor, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) to[i] += factor * from[i];
 }
@@ -71,7 +75,8 @@ struct Neighbour {
 // The graph as lists, symmetric: an edge if either is among the other's nearest.
 using Graph = std::vector<std::vector<Neighbour>>;
 
-Graph graph_of(std::span<const float> coordinates, std::size_t examples, std::size_t neighbours, std::size_t threads) {
+Graph graph_of(std::span<const float> coordinates, std::size_t examples, std::size_t neighbours, std::size_t threads,
+               std::vector<float>* reaches = nullptr) {
   const std::size_t width = coordinates.size() / examples;
   neighbours = std::min(neighbours, examples - 1);
   std::vector<float> norms(examples);
@@ -84,7 +89,7 @@ Graph graph_of(std::span<const float> coordinates, std::size_t examples, std::si
     for (std::size_t i = first; i < last; ++i) {
       for (std::size_t j = 0; j < examples; ++j) {
         const float product = dot(coordinates.data() + i * width, coordinates.data() + j * width, width);
-        distances[j] = {std::max(0.0F, norms[i] + norms[j] - 2 * product), static_cast<std::uint32_t>(j)};
+        distances[j] = {finite(std::max(0.0F, norms[i] + norms[j] - 2 * product)), static_cast<std::uint32_t>(j)};
       }
       distances[i].first = std::numeric_limits<float>::infinity();
       std::partial_sort(distances.begin(), distances.begin() + static_cast<std::ptrdiff_t>(neighbours),
@@ -97,6 +102,7 @@ Graph graph_of(std::span<const float> coordinates, std::size_t examples, std::si
   for (std::size_t i = 0; i < examples && neighbours > 0; ++i) {
     reach[i] = std::max(std::sqrt(nearest[i].back().first), 1e-12F);
   }
+  if (reaches != nullptr) *reaches = reach;
   Graph graph(examples);
   for (std::size_t i = 0; i < examples; ++i) {
     for (const auto& [distance, j] : nearest[i]) {
@@ -140,10 +146,37 @@ Result<void> check(std::size_t examples, std::int32_t classes, std::span<const G
 
 }  // namespace
 
-std::vector<float> principal_components(const Dataset& data, std::size_t components, std::size_t threads) {
+namespace {
+
+// One over the root mean square of the deviations of each channel.
+std::vector<float> channel_scales(const Dataset& data, const std::vector<float>& mean) {
+  const std::size_t width = data.width();
+  const std::size_t channels = data.shape.size() == 3 ? data.shape.front() : width;
+  const std::size_t each = width / channels;
+  std::vector<double> squares(channels);
+  for (std::size_t i = 0; i < data.rows; ++i) {
+    const auto example = data.example(i);
+    for (std::size_t k = 0; k < width; ++k) {
+      const double deviation = static_cast<double>(example[k]) - static_cast<double>(mean[k]);
+      squares[k / each] += deviation * deviation;
+    }
+  }
+  std::vector<float> scales(width);
+  for (std::size_t k = 0; k < width; ++k) {
+    const double square = squares[k / each] / (static_cast<double>(data.rows) * static_cast<double>(each));
+    // What roundings leave of a constant is nothing.
+    const double least = 1e-12 * static_cast<double>(mean[k]) * static_cast<double>(mean[k]);
+    scales[k] = square > least && square > 0 ? static_cast<float>(1 / std::sqrt(square)) : 0;
+  }
+  return scales;
+}
+
+}  // namespace
+
+PrincipalSpace principal_space(const Dataset& data, std::size_t components, std::size_t threads) {
   const std::size_t width = data.width();
   const std::size_t rows = data.rows;
-  if (rows == 0) return {};
+  if (rows == 0) return {0, std::vector<float>(width), std::vector<float>(width), {}};
   std::vector<double> sums(width);
   for (std::size_t i = 0; i < rows; ++i) {
     const auto example = data.example(i);
@@ -151,10 +184,11 @@ std::vector<float> principal_components(const Dataset& data, std::size_t compone
   }
   std::vector<float> mean(width);
   for (std::size_t k = 0; k < width; ++k) mean[k] = static_cast<float>(sums[k] / static_cast<double>(rows));
+  const std::vector<float> scale = channel_scales(data, mean);
   components = std::min({components, width, rows});
   const auto centred = [&](std::size_t row, std::vector<float>& out) {
     const auto example = data.example(row);
-    for (std::size_t k = 0; k < width; ++k) out[k] = example[k] - mean[k];
+    for (std::size_t k = 0; k < width; ++k) out[k] = (example[k] - mean[k]) * scale[k];
   };
   const std::size_t wanted = std::min({components + kSpare, width, rows});
   const std::size_t used = std::min(rows, kMostForDirections);
@@ -191,17 +225,28 @@ std::vector<float> principal_components(const Dataset& data, std::size_t compone
     });
     orthonormalize(directions, wanted, width);
   }
-  std::vector<float> coordinates(rows * components);
-  in_parts(rows, threads, [&](std::size_t first, std::size_t last) {
+  directions.resize(components * width);
+  return {components, std::move(mean), scale, std::move(directions)};
+}
+
+std::vector<float> PrincipalSpace::coordinates(const Dataset& data, std::size_t threads) const {
+  const std::size_t width = mean.size();
+  std::vector<float> coordinates(data.rows * components);
+  in_parts(data.rows, threads, [&](std::size_t first, std::size_t last) {
     std::vector<float> one(width);
     for (std::size_t i = first; i < last; ++i) {
-      centred(i, one);
+      const auto example = data.example(i);
+      for (std::size_t k = 0; k < width; ++k) one[k] = (example[k] - mean[k]) * scale[k];
       for (std::size_t c = 0; c < components; ++c) {
         coordinates[i * components + c] = dot(one.data(), directions.data() + c * width, width);
       }
     }
   });
   return coordinates;
+}
+
+std::vector<float> principal_components(const Dataset& data, std::size_t components, std::size_t threads) {
+  return principal_space(data, components, threads).coordinates(data, threads);
 }
 
 Result<SpreadLabels> spread_labels(std::span<const float> coordinates, std::size_t examples, std::int32_t classes,
@@ -237,6 +282,77 @@ Result<SpreadLabels> spread_labels(std::span<const float> coordinates, std::size
     spread.labels[i] = static_cast<std::int32_t>(std::max_element(row, row + width) - row);
   }
   return spread;
+}
+
+Result<SpreadingGraph> SpreadingGraph::on(std::vector<float> coordinates, std::size_t examples,
+                                          const SpreadingOptions& options, std::size_t threads) {
+  const std::vector<GivenLabel> any{{0, 0}};
+  NF_TRY_VOID(check(examples, 1, any, options));
+  SpreadingGraph made;
+  Graph graph = graph_of(coordinates, examples, options.neighbours, threads, &made.reach_);
+  normalize(graph);
+  made.edges_.resize(examples);
+  for (std::size_t i = 0; i < examples; ++i) {
+    for (const Neighbour& one : graph[i]) made.edges_[i].push_back({one.example, one.weight});
+  }
+  made.coordinates_ = std::move(coordinates);
+  made.examples_ = examples;
+  made.options_ = options;
+  return made;
+}
+
+std::vector<std::uint16_t> SpreadingGraph::classes_from(std::span<const float> points,
+                                                        std::span<const std::int32_t> labels,
+                                                        std::int32_t classes) const {
+  const std::size_t width = coordinates_.size() / examples_;
+  const auto count = static_cast<std::size_t>(classes);
+  std::vector<float> start(examples_ * count);
+  std::vector<float> in_class(count);
+  const std::size_t wanted = std::min(options_.neighbours, examples_);
+  std::vector<std::pair<float, std::uint32_t>> nearest(examples_);
+  for (std::size_t p = 0; p < labels.size(); ++p) {
+    if (labels[p] < 0 || labels[p] >= classes) continue;
+    const auto label = static_cast<std::size_t>(labels[p]);
+    const float* point = points.data() + p * width;
+    for (std::size_t j = 0; j < examples_; ++j) {
+      const float* other = coordinates_.data() + j * width;
+      float distance = 0;
+      for (std::size_t k = 0; k < width; ++k) distance += (point[k] - other[k]) * (point[k] - other[k]);
+      nearest[j] = {finite(distance), static_cast<std::uint32_t>(j)};
+    }
+    std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(wanted), nearest.end());
+    const float reach = std::max(std::sqrt(nearest[wanted - 1].first), 1e-12F);
+    float sum = 0;
+    for (std::size_t n = 0; n < wanted; ++n) sum += std::exp(-nearest[n].first / (reach * reach_[nearest[n].second]));
+    if (!(sum > 0)) continue;
+    for (std::size_t n = 0; n < wanted; ++n) {
+      const auto& [distance, j] = nearest[n];
+      start[j * count + label] += std::exp(-distance / (reach * reach_[j])) / sum;
+    }
+    in_class[label] += 1;
+  }
+  for (std::size_t i = 0; i < examples_; ++i) {
+    for (std::size_t c = 0; c < count; ++c) start[i * count + c] /= std::max(1.0F, in_class[c]);
+  }
+  std::vector<float> now = start;
+  std::vector<float> next(now.size());
+  const auto alpha = static_cast<float>(options_.smoothing);
+  for (std::size_t round = 0; round < options_.rounds; ++round) {
+    for (std::size_t i = 0; i < examples_; ++i) {
+      float* row = next.data() + i * count;
+      for (std::size_t c = 0; c < count; ++c) row[c] = (1 - alpha) * start[i * count + c];
+      for (const Edge& edge : edges_[i]) {
+        add_scaled(row, now.data() + edge.example * count, alpha * edge.weight, count);
+      }
+    }
+    now.swap(next);
+  }
+  std::vector<std::uint16_t> chosen(examples_);
+  for (std::size_t i = 0; i < examples_; ++i) {
+    const float* row = now.data() + i * count;
+    chosen[i] = static_cast<std::uint16_t>(std::max_element(row, row + count) - row);
+  }
+  return chosen;
 }
 
 }  // namespace noisefloor

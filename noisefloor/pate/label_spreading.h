@@ -34,13 +34,54 @@ struct SpreadLabels {
   std::vector<float> shares;         // [example][class]: how much of each label has arrived, in shares of 1
 };
 
-// The coordinates of the examples, [example][component], in the directions in which they differ most. Features that are
-// the same for all examples count nothing; the others are taken as they are.
+// The directions in which examples differ most: found on public examples, used for all. Each channel of images, and each
+// feature of other examples, counts by its deviations: it is divided by their root mean square.
+struct PrincipalSpace {
+  std::size_t components = 0;
+  std::vector<float> mean;
+  std::vector<float> scale;       // of each feature; 0 for a channel that is the same everywhere
+  std::vector<float> directions;  // [component][feature]
+
+  // The coordinates of the examples of `data`, [example][component].
+  [[nodiscard]] std::vector<float> coordinates(const Dataset& data, std::size_t threads) const;
+};
+[[nodiscard]] PrincipalSpace principal_space(const Dataset& data, std::size_t components, std::size_t threads);
+
+// The coordinates of the examples themselves.
 [[nodiscard]] std::vector<float> principal_components(const Dataset& data, std::size_t components, std::size_t threads);
 
 // kInvalidArgument for options out of range, an example or a label that there is not, or no labels at all.
 [[nodiscard]] Result<SpreadLabels> spread_labels(std::span<const float> coordinates, std::size_t examples,
                                                  std::int32_t classes, std::span<const GivenLabel> given,
                                                  const SpreadingOptions& options, std::size_t threads);
+
+// Public examples as a graph of nearest neighbours, for labels that come from elsewhere: each of them is given to the
+// public examples that are nearest to it, and spread from there.
+class SpreadingGraph {
+ public:
+  // kInvalidArgument for options out of range, or no examples.
+  [[nodiscard]] static Result<SpreadingGraph> on(std::vector<float> coordinates, std::size_t examples,
+                                                 const SpreadingOptions& options, std::size_t threads);
+
+  // The class of each public example, as the labels of these points say; each class has the same weight in all. 0 where
+  // no label arrives. Points with labels out of range count nothing.
+  [[nodiscard]] std::vector<std::uint16_t> classes_from(std::span<const float> points,
+                                                        std::span<const std::int32_t> labels,
+                                                        std::int32_t classes) const;
+  [[nodiscard]] std::size_t examples() const { return examples_; }
+
+ private:
+  struct Edge {
+    std::uint32_t example;
+    float weight;
+  };
+  SpreadingGraph() = default;
+
+  std::vector<float> coordinates_;
+  std::size_t examples_ = 0;
+  SpreadingOptions options_;
+  std::vector<std::vector<Edge>> edges_;
+  std::vector<float> reach_;
+};
 
 }  // namespace noisefloor

@@ -32,12 +32,22 @@ TEST(PrincipalComponents, KeepDistances) {
   const Dataset data = moons(100);
   const std::vector<float> coordinates = principal_components(data, 2, 2);
   ASSERT_EQ(coordinates.size(), 400);
+  std::vector<double> scale(5);
+  for (std::size_t k = 0; k < 5; ++k) {
+    double mean = 0;
+    double square = 0;
+    for (std::size_t i = 0; i < data.rows; ++i) mean += data.example(i)[k] / 200.0;
+    for (std::size_t i = 0; i < data.rows; ++i) square += std::pow(data.example(i)[k] - mean, 2) / 200;
+    scale[k] = square > 1e-9 ? 1 / std::sqrt(square) : 0;
+  }
   for (std::size_t i = 1; i < data.rows; i += 7) {
     double features = 0;
     double found = 0;
-    for (std::size_t k = 0; k < 5; ++k) features += std::pow(data.example(i)[k] - data.example(0)[k], 2);
+    for (std::size_t k = 0; k < 5; ++k) {
+      features += std::pow((data.example(i)[k] - data.example(0)[k]) * scale[k], 2);
+    }
     for (std::size_t k = 0; k < 2; ++k) found += std::pow(coordinates[2 * i + k] - coordinates[k], 2);
-    EXPECT_NEAR(found, features, 1e-4 * (1 + features));
+    EXPECT_NEAR(found, features, 1e-4 * (1 + features)) << "two directions hold all that there is";
   }
   EXPECT_EQ(coordinates, principal_components(data, 2, 1)) << "whatever the threads";
   EXPECT_EQ(principal_components(data, 9, 1).size(), 200 * 5) << "no more than there are";
@@ -60,6 +70,22 @@ TEST(SpreadLabels, LeavesOutWhatNoLabelReaches) {
   const SpreadLabels spread =
       spread_labels(coordinates, 4, 2, std::vector<GivenLabel>{{0, 1}}, {.neighbours = 1}, 1).value();
   EXPECT_EQ(spread.labels, (std::vector<std::int32_t>{1, 1, -1, -1}));
+}
+
+TEST(SpreadingGraph, TakesLabelsOfPointsThatAreNotInIt) {
+  const Dataset data = moons(150);
+  const PrincipalSpace space = principal_space(data, 2, 1);
+  const SpreadingGraph graph = SpreadingGraph::on(space.coordinates(data, 1), data.rows, {.neighbours = 5}, 2).value();
+  // Two points beside the moons, of which one label is out of range, and a third that counts nothing.
+  Dataset points = data.take(std::vector<std::uint64_t>{20, 21, 40}).value();
+  for (float& x : points.features) x += 0.01F;
+  const std::vector<std::uint16_t> classes =
+      graph.classes_from(space.coordinates(points, 1), std::vector<std::int32_t>{0, 1, 2}, 2);
+  std::size_t right = 0;
+  for (std::size_t i = 0; i < data.rows; ++i) right += classes[i] == data.labels[i] ? 1U : 0U;
+  EXPECT_EQ(right, data.rows);
+  EXPECT_EQ(graph.classes_from({}, {}, 2), std::vector<std::uint16_t>(data.rows, 0)) << "nobody says anything";
+  EXPECT_FALSE(SpreadingGraph::on({}, 0, {}, 1).has_value());
 }
 
 TEST(SpreadLabels, RefuseWhatHasNoMeaning) {

@@ -62,6 +62,11 @@ Result<PateFile> parse_pate_file(std::string text, const std::string& location) 
 std::string teaching_in_words(const Pate& pate) {
   const Training& training = pate.teachers;
   const TrainingDescent& descent = training.descent;
+  if (pate.kind == TeacherKind::kSpread) {
+    return fmt::format("{} teachers that spread, {} components, {} neighbours, smoothing {}, {}", pate.count,
+                       pate.spreading.components, pate.spreading.neighbours, pate.spreading.smoothing,
+                       training.model.scattering ? "on scattering" : "on features");
+  }
   std::string words = fmt::format(
       "{} teachers, seed {}, {} epochs of batches of {}, {} {} {} {} {}, rate {}, model {}{}", pate.count, pate.seed,
       descent.epochs, descent.batch_size.value(), name_of(descent.optimizer.kind), descent.optimizer.momentum,

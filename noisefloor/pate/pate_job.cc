@@ -154,6 +154,29 @@ Result<void> write_privately(const std::string& path, const std::string& content
   return success();
 }
 
+// The key of a student: of the release that is in its place, or the first of `base`, `base`-2, … that nobody has used. A
+// student costs nothing, so that the same one may be released into another place, too.
+Result<std::string> free_key(Ledger& ledger, const std::string& budget, const std::string& base, Outlet& outlet) {
+  NF_TRY(const std::optional<std::string> kept, outlet.kept());
+  std::optional<std::uint64_t> own;
+  if (kept) {
+    const Result<VerifiedRelease> there = verify_any_release(*kept);
+    if (there.has_value()) {
+      const Certificate& certificate = there.value().certificate.certificate;
+      if (certificate.spend && !certificate.spend->reservations.empty()) own = certificate.spend->reservations.back();
+    }
+  }
+  std::string found = base;
+  NF_TRY_VOID(ledger.read([&](const LedgerState& state) -> Result<void> {
+    for (std::size_t n = 2;; ++n) {
+      const std::optional<std::uint64_t> used = state.find_key(budget, found);
+      if (!used || used == own) return success();
+      found = fmt::format("{}-{}", base, n);
+    }
+  }));
+  return found;
+}
+
 Json epsilon_json(const Certificate& certificate) {
   return {{"lower", certificate.epsilon.lower}, {"upper", certificate.epsilon.upper}};
 }
@@ -180,6 +203,8 @@ std::string to_json(const PateOutcome& outcome, const Pate& pate, const VoteCoun
   }
   json["queries_charged"] = count.queries.value();
   json["answers_charged"] = count.answers.value();
+  json["answer_epsilon"] = outcome.answer_epsilon;
+  if (outcome.comparison_epsilon) json["comparison_epsilon"] = *outcome.comparison_epsilon;
   json["asked"] = outcome.asked;
   json["answered"] = outcome.answered;
   json["refused"] = outcome.asked - outcome.answered;
@@ -191,6 +216,11 @@ std::string to_json(const PateOutcome& outcome, const Pate& pate, const VoteCoun
   json["again"] = outcome.labels_again && outcome.student_again;
   json["teaching_seconds"] = outcome.teaching_seconds;
   json["learning_seconds"] = outcome.learning_seconds;
+  if (outcome.compared) {
+    json["compared"] = {{"name", outcome.compared->name},
+                        {"epsilon", outcome.compared->epsilon},
+                        {"accuracy", outcome.compared->accuracy}};
+  }
   if (outcome.test) json["test"] = Json::parse(to_json(*outcome.test));
   if (!outcome.command.empty()) json["command"] = outcome.command;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -240,9 +270,9 @@ VoteTerms PateJob::terms() const {
     const PateStudent& student = asked.student;
     json["rounds"] = votes.rounds;
     json["own_confidence"] = votes.own_confidence;
-    json["student"] = fmt::format("{} {} {} {} {} {} {} {}", name_of(student.kind), student.components,
-                                  student.neighbours, student.smoothing, student.epochs, student.batch_size.value(),
-                                  name_of(student.optimizer.kind), student.learning_rate);
+    json["student"] = fmt::format("{} {} {} {} {} {} {} {}", name_of(student.kind), student.spreading.components,
+                                  student.spreading.neighbours, student.spreading.smoothing, student.epochs,
+                                  student.batch_size.value(), name_of(student.optimizer.kind), student.learning_rate);
   }
   if (asked.sanitised) {
     json["sanitised"] = {{"order", asked.sanitised->order},
@@ -308,9 +338,9 @@ Result<Released> PateJob::release_student(Ledger& ledger, const std::string& bud
   const PateStudent& student = asked.student;
   const std::string configuration = Json{{"student", name_of(student.kind)},
                                          {"model", asked.teachers.model.name},
-                                         {"components", student.components},
-                                         {"neighbours", student.neighbours},
-                                         {"smoothing", student.smoothing},
+                                         {"components", student.spreading.components},
+                                         {"neighbours", student.spreading.neighbours},
+                                         {"smoothing", student.spreading.smoothing},
                                          {"epochs", student.epochs},
                                          {"batch_size", student.batch_size.value()},
                                          {"optimizer", name_of(student.optimizer.kind)},
@@ -322,16 +352,17 @@ Result<Released> PateJob::release_student(Ledger& ledger, const std::string& bud
                                         .dump();
   const Digest released = digest_of(tensors);
   const DpStatement nothing{asked.teachers.privacy.adjacency, asked.teachers.privacy.unit, ZeroCostEvent{}};
-  ReleaseRequest request{
-      {budget, fmt::format("{}-student-{}", key(), to_hex(blake2b(configuration + to_hex(released))).substr(0, 12)),
-       nothing}};
+  FileOutlet outlet(parts_->files.student.model(), parts_->files.student.certificate());
+  const std::string base =
+      fmt::format("{}-student-{}", key(), to_hex(blake2b(configuration + to_hex(released))).substr(0, 12));
+  NF_TRY(std::string student_key, free_key(ledger, budget, base, outlet));
+  ReleaseRequest request{{budget, std::move(student_key), nothing}};
   request.earlier = votes.spend->reservations;
   request.reader = read_model_release;
-  request.spend.delta = votes.delta;
+  request.spend.delta = Delta::of(0);  // the votes have paid
   request.spend.blocks = votes.spend->blocks;
   request.spend.note = {asked.teachers.name, "student", {"pate"}, configuration};
   request.spend.use = UseKind::kTraining;
-  FileOutlet outlet(parts_->files.student.model(), parts_->files.student.certificate());
   return release_by(request, ledger, outlet, [&](const CertifiedSpend& paid) -> Result<Draft> {
     NF_TRY(const DpStatement statement, paid_statement(ledger, paid.budget, paid.reservations, {}));
     NF_TRY(const Interval epsilon, certified_epsilon(statement, votes.delta));
@@ -392,7 +423,11 @@ Result<PateOutcome> PateJob::run(Ledger& ledger, const JobControl& control, cons
   if (failed)
     return io_error(
         fmt::format("cannot make the folder {}: {}", shown(parts_->files.student.folder.string()), failed.message()));
-  PateOutcome outcome{.files = parts_->files, .command = command};
+  PateOutcome outcome{.files = parts_->files,
+                      .command = command,
+                      .answer_epsilon = planned.answer_epsilon,
+                      .comparison_epsilon = planned.comparison_epsilon,
+                      .compared = parts_->wish.compare};
   const Clock::time_point start = Clock::now();
   Student student = Student::on(asked, parts_->pool, parts_->machine);
   auto poll = std::make_shared<Poll>();
@@ -400,10 +435,9 @@ Result<PateOutcome> PateJob::run(Ledger& ledger, const JobControl& control, cons
   // Labels that were released before need no teacher.
   if (!ahead.asked_before) {
     NF_TRY(Ballots ballots, Ballots::open(parts_->files.ballots(), ballot_terms()));
-    NF_TRY(const Dataset queries, parts_->pool.take(parts_->order));
-    NF_TRY(const bool done,
-           teach(asked, parts_->train, queries, parts_->machine, ballots, {hooks.teaching, control.stop}));
-    if (!done) {
+    NF_TRY(const bool done, teach(asked, parts_->train, parts_->pool, parts_->order, parts_->machine, ballots,
+                                  {hooks.teaching, control.stop}));
+    if (!done || control.stop_asked()) {
       return invalid_argument(fmt::format(
           "stopped before the vote: nothing was spent. {} of {} teachers have learned; the same command goes on",
           ballots.count(), asked.count));

@@ -43,7 +43,8 @@
 
 namespace noisefloor {
 
-inline constexpr const char* kPateNotesName = "pate.json";
+// The notes of a run, which reports read.
+inline constexpr const char* kPateNotesName = kRunNotesName;
 
 // The files of a job: all of them are in one folder.
 struct PateFiles {
@@ -58,10 +59,18 @@ struct PateFiles {
 // Where the files of this file's job are, if they are not put elsewhere.
 [[nodiscard]] PateFiles files_of(const Pate& pate, const std::filesystem::path& folder = {});
 
+// Another model of the same data, such as one of DP-SGD, whose figures stand beside the student's.
+struct ComparedModel {
+  std::string name;
+  double epsilon = 0;
+  double accuracy = 0;
+};
+
 struct PateWish {
   std::filesystem::path folder = {};  // for all files; the file's name if it is empty
   std::string key = {};               // of the votes in the ledger; the file's name if it is empty
   NewDatasets unknown = NewDatasets::kRefuse;
+  std::optional<ComparedModel> compare = {};
 };
 
 struct PateCost {
@@ -90,6 +99,9 @@ struct PateOutcome {
   double learning_seconds = 0;
   std::optional<Quality> test = {};
   std::string command = {};
+  double answer_epsilon = 0;  // of one answer alone
+  std::optional<double> comparison_epsilon = {};
+  std::optional<ComparedModel> compared = {};
 };
 
 // One JSON object, on several lines: the notes beside the student, for reports and programs. They are not signed.

@@ -29,7 +29,7 @@ Student Student::on(const Pate& pate, Dataset pool, const Machine& machine) {
   student.pool_.people.clear();
   student.pool_.rows_per_person = 0;
   if (pate.student.kind == StudentKind::kSpread) {
-    student.coordinates_ = principal_components(student.pool_, pate.student.components, machine.threads);
+    student.coordinates_ = principal_components(student.pool_, pate.student.spreading.components, machine.threads);
   }
   return student;
 }
@@ -45,7 +45,7 @@ Result<void> Student::learn(std::span<const GivenLabel> labels) {
   std::vector<std::uint64_t> examples;
   std::vector<std::int32_t> classes;
   if (how.kind == StudentKind::kSpread) {
-    const SpreadingOptions options{how.components, how.neighbours, how.smoothing};
+    const SpreadingOptions options{how.spreading.components, how.spreading.neighbours, how.spreading.smoothing};
     NF_TRY(const SpreadLabels spread,
            spread_labels(coordinates_, pool_.rows, pool_.classes, labels, options, machine_.threads));
     for (std::uint64_t i = 0; i < pool_.rows; ++i) {

@@ -50,9 +50,32 @@ Dataset nothing_like(const Dataset& data) {
   return one;
 }
 
+}  // namespace
+
+Result<Classroom> classroom_of(const Pate& pate, const Dataset& pool, std::span<const std::uint64_t> order,
+                               const Machine& machine) {
+  NF_TRY(Dataset queries, pool.take(order));
+  Classroom classroom{std::move(queries), {order.begin(), order.end()}};
+  if (pate.kind != TeacherKind::kSpread) return classroom;
+  classroom.space = principal_space(pool, pate.spreading.components, machine.threads);
+  NF_TRY(classroom.graph,
+         SpreadingGraph::on(classroom.space->coordinates(pool, machine.threads), pool.rows,
+                            {pate.spreading.components, pate.spreading.neighbours, pate.spreading.smoothing, 100},
+                            machine.threads));
+  return classroom;
+}
+
 Result<std::vector<std::uint16_t>> ballot_of(const Pate& pate, const Dataset& data, const Shard& shard,
-                                             std::size_t teacher, const Dataset& queries, const Machine& machine) {
+                                             std::size_t teacher, const Classroom& classroom, const Machine& machine) {
   NF_TRY(const Dataset rows, rows_of_teacher(data, shard));
+  if (classroom.graph) {
+    const std::vector<std::uint16_t> spread =
+        classroom.graph->classes_from(classroom.space->coordinates(rows, 1), rows.labels, data.classes);
+    std::vector<std::uint16_t> ballot;
+    for (const std::uint64_t query : classroom.order) ballot.push_back(spread[query]);
+    return ballot;
+  }
+  const Dataset& queries = classroom.queries;
   const Dataset nothing = nothing_like(data);
   const Training& training = pate.teachers;
   NF_TRY(const std::unique_ptr<TrainableModel> model, bind_model(training, rows.rows > 0 ? rows : nothing, machine));
@@ -66,19 +89,22 @@ Result<std::vector<std::uint16_t>> ballot_of(const Pate& pate, const Dataset& da
   return classes_of(model->predict(weights, queries), queries.rows, static_cast<std::size_t>(data.classes));
 }
 
+namespace {
+
 // Teachers that are taught at the same time. One thread, the caller's, writes ballots and tells of progress.
 class School {
  public:
-  School(const Pate& pate, const Dataset& data, const Dataset& queries, std::span<const Shard> shards,
+  School(const Pate& pate, const Dataset& data, const Classroom& classroom, std::span<const Shard> shards,
          std::vector<std::size_t> waiting)
-      : pate_(pate), data_(data), queries_(queries), shards_(shards), waiting_(std::move(waiting)) {}
+      : pate_(pate), data_(data), classroom_(classroom), shards_(shards), waiting_(std::move(waiting)) {}
 
   void work(const Machine& machine) {
     for (;;) {
       const std::size_t turn = next_.fetch_add(1);
       if (stopping_ || turn >= waiting_.size()) break;
       const std::size_t teacher = waiting_[turn];
-      Result<std::vector<std::uint16_t>> ballot = ballot_of(pate_, data_, shards_[teacher], teacher, queries_, machine);
+      Result<std::vector<std::uint16_t>> ballot =
+          ballot_of(pate_, data_, shards_[teacher], teacher, classroom_, machine);
       const std::lock_guard lock(mutex_);
       if (!ballot.has_value()) {
         if (!failure_) failure_ = std::move(ballot).error();
@@ -136,7 +162,7 @@ class School {
  private:
   const Pate& pate_;
   const Dataset& data_;
-  const Dataset& queries_;
+  const Classroom& classroom_;
   std::span<const Shard> shards_;
   std::vector<std::size_t> waiting_;
   std::atomic<std::size_t> next_ = 0;
@@ -196,8 +222,9 @@ std::vector<std::uint16_t> classes_of(std::span<const float> outputs, std::size_
   return chosen;
 }
 
-Result<bool> teach(const Pate& pate, const Dataset& data, const Dataset& queries, const Machine& machine,
-                   Ballots& ballots, const TeachingHooks& hooks) {
+Result<bool> teach(const Pate& pate, const Dataset& data, const Dataset& pool, std::span<const std::uint64_t> order,
+                   const Machine& machine, Ballots& ballots, const TeachingHooks& hooks) {
+  if (hooks.stop && hooks.stop()) return false;
   const std::vector<Shard> shards = divide_into_shards(data, pate.count, ballots.shard_key());
   NF_TRY_VOID(expect_disjoint(data, shards));
   std::vector<std::size_t> waiting;
@@ -205,12 +232,13 @@ Result<bool> teach(const Pate& pate, const Dataset& data, const Dataset& queries
     if (!ballots.has(teacher)) waiting.push_back(teacher);
   }
   // A network for torch uses all threads by itself.
-  const bool is_torch = pate.teachers.model.torch.has_value();
+  NF_TRY(const Classroom classroom, classroom_of(pate, pool, order, machine));
+  const bool is_torch = pate.kind == TeacherKind::kNetwork && pate.teachers.model.torch.has_value();
   const std::size_t threads =
       is_torch ? 1 : std::clamp<std::size_t>(machine.threads, 1, std::max<std::size_t>(1, waiting.size()));
   Machine each = machine;
   if (!is_torch) each.threads = 1;
-  School school(pate, data, queries, shards, std::move(waiting));
+  School school(pate, data, classroom, shards, std::move(waiting));
   std::vector<std::thread> workers;
   workers.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) workers.emplace_back([&] { school.work(each); });

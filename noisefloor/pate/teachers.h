@@ -12,10 +12,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "noisefloor/base/result.h"
 #include "noisefloor/config/pate.h"
 #include "noisefloor/pate/ballots.h"
+#include "noisefloor/pate/label_spreading.h"
 #include "noisefloor/pate/shards.h"
 #include "noisefloor/table/dataset.h"
 #include "noisefloor/training/network.h"
@@ -50,8 +54,26 @@ struct PlainTraining {
 [[nodiscard]] std::vector<std::uint16_t> classes_of(std::span<const float> outputs, std::size_t examples,
                                                     std::size_t classes);
 
-// Trains all teachers that have not voted yet on the queries. True if all have voted; false if it was stopped.
-[[nodiscard]] Result<bool> teach(const Pate& pate, const Dataset& data, const Dataset& queries, const Machine& machine,
-                                 Ballots& ballots, const TeachingHooks& hooks);
+// What teachers have in common, all of it public: the examples that they are asked about, and, for teachers that spread
+// labels, the space and the graph of all public examples.
+struct Classroom {
+  Dataset queries;
+  std::vector<std::uint64_t> order;  // numbers of the queries among the public examples
+  std::optional<PrincipalSpace> space = {};
+  std::optional<SpreadingGraph> graph = {};
+};
+[[nodiscard]] Result<Classroom> classroom_of(const Pate& pate, const Dataset& pool,
+                                             std::span<const std::uint64_t> order, const Machine& machine);
+
+// How the teacher with this shard votes on the queries.
+[[nodiscard]] Result<std::vector<std::uint16_t>> ballot_of(const Pate& pate, const Dataset& data, const Shard& shard,
+                                                           std::size_t teacher, const Classroom& classroom,
+                                                           const Machine& machine);
+
+// Teaches all teachers that have not voted yet; `order` has the numbers of the public examples that they are asked
+// about. True if all have voted; false if it was stopped.
+[[nodiscard]] Result<bool> teach(const Pate& pate, const Dataset& data, const Dataset& pool,
+                                 std::span<const std::uint64_t> order, const Machine& machine, Ballots& ballots,
+                                 const TeachingHooks& hooks);
 
 }  // namespace noisefloor

@@ -99,6 +99,42 @@ NotedQuality quality_in(const Json& json, const char* data) {
   return quality;
 }
 
+std::uint64_t count_in(const Json& json, const std::string& key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+std::string text_in(const Json& json, const std::string& key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+NotedVotes votes_in(const Json& json) {
+  NotedVotes votes{.aggregator = text_in(json, "aggregator"),
+                   .teachers = count_in(json, "teachers"),
+                   .noise = number_in(json, "noise").value_or(0),
+                   .threshold = number_in(json, "threshold"),
+                   .threshold_noise = number_in(json, "threshold_noise"),
+                   .queries_charged = count_in(json, "queries_charged"),
+                   .answers_charged = count_in(json, "answers_charged"),
+                   .asked = count_in(json, "asked"),
+                   .answered = count_in(json, "answered"),
+                   .student_labelled = count_in(json, "student_labelled"),
+                   .answer_epsilon = number_in(json, "answer_epsilon"),
+                   .comparison_epsilon = number_in(json, "comparison_epsilon"),
+                   .student_agrees = number_in(json, "student_agrees_with_labels"),
+                   .data_dependent_divergence = number_in(json, "data_dependent_divergence"),
+                   .compared_name = {},
+                   .compared_epsilon = {},
+                   .compared_accuracy = {}};
+  const auto compared = json.find("compared");
+  if (compared == json.end() || !compared->is_object()) return votes;
+  votes.compared_name = text_in(*compared, "name");
+  votes.compared_epsilon = number_in(*compared, "epsilon");
+  votes.compared_accuracy = number_in(*compared, "accuracy");
+  return votes;
+}
+
 Result<void> read_run(const fs::path& path, FolderNotes& notes) {
   if (!is_there(path)) return success();
   NF_TRY(const std::string text, read_file(path.string(), kMaxNoteBytes));
@@ -108,6 +144,7 @@ Result<void> read_run(const fs::path& path, FolderNotes& notes) {
     const auto found = json.find(data);
     if (found != json.end() && found->is_object()) notes.quality.push_back(quality_in(*found, data));
   }
+  if (json.contains("aggregator")) notes.votes = votes_in(json);
   const auto command = json.find("command");
   if (command != json.end() && command->is_string()) notes.command = command->get<std::string>();
   return success();

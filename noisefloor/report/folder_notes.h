@@ -53,11 +53,34 @@ struct NotedQuality {
   std::optional<double> perplexity;
 };
 
+// How teachers voted, as far as that was released, from the run.json of PATE.
+struct NotedVotes {
+  std::string aggregator;
+  std::uint64_t teachers = 0;
+  double noise = 0;
+  std::optional<double> threshold;
+  std::optional<double> threshold_noise;
+  std::uint64_t queries_charged = 0;
+  std::uint64_t answers_charged = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t answered = 0;
+  std::uint64_t student_labelled = 0;
+  std::optional<double> answer_epsilon;             // of one answer alone
+  std::optional<double> comparison_epsilon;         // of one comparison alone
+  std::optional<double> student_agrees;             // with the released labels
+  std::optional<double> data_dependent_divergence;  // sanitised
+  // Another model of the same budget, to compare with.
+  std::string compared_name;
+  std::optional<double> compared_epsilon;
+  std::optional<double> compared_accuracy;
+};
+
 struct FolderNotes {
   std::vector<MetricsLine> metrics;
   std::string watched;  // the data that loss and accuracy of the metrics were measured on: "validation", "test" or ""
   std::vector<UtilityLine> utility;
   std::vector<NotedQuality> quality;
+  std::optional<NotedVotes> votes;
   std::string command;  // the command that trained it
 };
 

@@ -194,11 +194,52 @@ void add_curves_by_step(HtmlReport& page, const FolderNotes& notes, bool with_ac
                               step_of, clip_norm_of, true));
 }
 
+// --- How teachers voted ----------------------------------------------------------------------------------------------
+
+// What may be said of a vote: what was charged, what was released, and what follows from released labels.
+void add_votes(HtmlReport& page, const NotedVotes& votes) {
+  HtmlReport::Table table{"The teachers' votes", {"Figure", "Value"}, {}};
+  const auto row = [&](const char* name, std::string value) { table.rows.push_back({name, std::move(value)}); };
+  row("teachers, each on private rows of its own", shown_count(votes.teachers));
+  row("aggregator", fmt::format("{}, noise {:g} votes", votes.aggregator, votes.noise));
+  if (votes.threshold && votes.threshold_noise) {
+    row("threshold", fmt::format("{:g} votes, noise {:g}", *votes.threshold, *votes.threshold_noise));
+  }
+  row("queries asked", shown_count(votes.asked));
+  row("answered by teachers", shown_count(votes.answered));
+  row("refused", shown_count(votes.asked - std::min(votes.asked, votes.answered)));
+  if (votes.student_labelled > 0) row("of them labelled by the student", shown_count(votes.student_labelled));
+  row("charged", votes.threshold_noise
+                     ? fmt::format("{} answers and {} comparisons", shown_count(votes.answers_charged),
+                                   shown_count(votes.queries_charged))
+                     : shown_count(votes.answers_charged) + " answers");
+  if (votes.answer_epsilon) row("cost of one answer alone", fmt::format("ε {:.4g}", *votes.answer_epsilon));
+  if (votes.comparison_epsilon) {
+    row("cost of one comparison alone, answered or not", fmt::format("ε {:.4g}", *votes.comparison_epsilon));
+  }
+  if (votes.asked > 0) {
+    row("teachers agreed enough on", percent(static_cast<double>(votes.answered) / static_cast<double>(votes.asked)) +
+                                         " of what was asked, as the noised threshold sees it");
+  }
+  if (votes.student_agrees) row("the student agrees with", percent(*votes.student_agrees) + " of the labels");
+  if (votes.data_dependent_divergence) {
+    row("data-dependent Rényi divergence, with noise",
+        fmt::format("{:.4f}; an estimate that was paid for, and not a bound", *votes.data_dependent_divergence));
+  }
+  row("exact agreement, margins and accuracy of teachers", "private: not released");
+  if (votes.compared_epsilon && votes.compared_accuracy) {
+    row("compared with", fmt::format("{}: {} at ε {:.4g}", votes.compared_name, percent(*votes.compared_accuracy),
+                                     *votes.compared_epsilon));
+  }
+  page.results_tables.push_back(std::move(table));
+}
+
 }  // namespace
 
 void add_quality(HtmlReport& page, const RunFolder& folder) {
   const FolderNotes& notes = folder.notes;
   for (const NotedQuality& quality : notes.quality) add_result(page, quality);
+  if (notes.votes) add_votes(page, *notes.votes);
   const bool has_accuracy = std::any_of(notes.metrics.begin(), notes.metrics.end(),
                                         [](const MetricsLine& line) { return line.accuracy.has_value(); });
   const bool by_epsilon = add_quality_by_epsilon(page, notes, has_accuracy);
@@ -207,7 +248,7 @@ void add_quality(HtmlReport& page, const RunFolder& folder) {
 }
 
 void add_unsigned_note(HtmlReport& page) {
-  if (page.results.empty() && page.utility.empty() && page.training.empty()) return;
+  if (page.results.empty() && page.utility.empty() && page.training.empty() && page.results_tables.empty()) return;
   page.checks.push_back(
       {"Quality and curves:", "from the files that the run wrote beside it, which are not signed.", false});
 }

@@ -132,6 +132,19 @@ std::string noise_of(const TrainingPrivacy& privacy) {
   return fmt::format("calibrated to epsilon {} when the rows are counted", shown(privacy.target_epsilon->value()));
 }
 
+void add_content(Summary& summary, const std::optional<Pate>& pate) {
+  if (!pate) return;
+  const TrainingPrivacy& privacy = pate->teachers.privacy;
+  summary.line("budget", fmt::format("{}: epsilon {}, delta {}, {}, unit {}", shown(privacy.budget),
+                                     shown(privacy.epsilon.value()), shown(privacy.delta.value()),
+                                     name_of(privacy.adjacency), name_of(privacy.unit)));
+  summary.line("votes",
+               fmt::format("{} of {} teachers, noise {:g} votes, at epsilon {}", name_of(pate->votes.aggregator),
+                           pate->count, pate->votes.noise.value(), shown(pate->votes.target_epsilon.value())));
+  summary.set("teachers", pate->count);
+  summary.set("aggregator", name_of(pate->votes.aggregator));
+}
+
 void add_content(Summary& summary, const std::optional<Training>& training) {
   if (!training) return;
   const TrainingPrivacy& privacy = training->privacy;

@@ -60,9 +60,13 @@ Checkup check_up(const std::string& text, const std::string& location, const Mac
   Checkup made{check_file(text, files_beside(location)), {}};
   const auto* training = std::get_if<std::optional<Training>>(&made.file.content);
   const auto* dataset = std::get_if<std::optional<DatasetDescription>>(&made.file.content);
-  const bool readable = (training != nullptr && *training) || (dataset != nullptr && *dataset);
+  const auto* pate = std::get_if<std::optional<Pate>>(&made.file.content);
+  const bool readable =
+      (pate != nullptr && *pate) || (training != nullptr && *training) || (dataset != nullptr && *dataset);
   if (!readable || has_errors(made.file.findings)) return made;
-  const DatasetDescription description = training != nullptr ? description_of(**training) : **dataset;
+  const DatasetDescription description = pate != nullptr       ? description_of((*pate)->teachers)
+                                         : training != nullptr ? description_of(**training)
+                                                               : **dataset;
   const std::string folder = std::filesystem::path(location).parent_path().string();
   const std::vector<std::string> paths = paths_of(description);
   for (const std::string& path : paths) {
