@@ -1,13 +1,13 @@
-// How good PATE's students are on images in the format of MNIST, by the protocol that papers use: the training images are
-// private, the first 9,000 test images are public and without labels, and the last 1,000 test images measure the student.
-// Prints one line for each seed and setting: exact ε, answers, how many labels are right, and the accuracy of the student
-// beside that of one teacher and of the teachers' plurality. (The last two, and which labels are right, would be private
-// or unknown in a real use: here all labels are public.)
+// How good PATE's students are on images in the format of MNIST, by the protocol that papers use: the training images
+// are private, the first 9,000 test images are public and without labels, and the last 1,000 test images measure the
+// student. Prints one line for each seed and setting: exact ε, answers, how many labels are right, and the accuracy of
+// the student beside that of one teacher and of the teachers' plurality. (The last two, and which labels are right,
+// would be private or unknown in a real use: here all labels are public.)
 //
 //   pate_accuracy TRAIN_IMAGES TRAIN_LABELS TEST_IMAGES TEST_LABELS FILE.toml[,FILE.toml…] [SEEDS] [THREADS] [CACHE]
 //
-// All files must agree but for [votes] and [student]. Ballots are kept in the folder CACHE, so that other settings need no
-// new teachers.
+// All files must agree but for [votes] and [student]. Ballots are kept in the folder CACHE, so that other settings need
+// no new teachers.
 #include <fmt/format.h>
 
 #include <algorithm>

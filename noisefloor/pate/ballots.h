@@ -1,11 +1,11 @@
 // The votes of teachers without noise, as a file that never leaves the custodian: how every teacher votes on every
 // public example that may be asked about. It is all that is kept of a teacher. Its weights are never written.
 //
-// Guarantee:     each teacher votes once, and all of them or none: a teacher that is written twice is refused, and there
-//                are no counts while one is missing. The file belongs to one division of the rows (its key is drawn with
-//                the file and stays in it) and to one set of data, queries and settings: a job that goes on with others
-//                is refused. What was written before the process was killed is there afterwards; a record that was cut
-//                short is dropped, and that teacher learns again.
+// Guarantee:     each teacher votes once, and all of them or none: a teacher that is written twice is refused, and
+//                there are no counts while one is missing. The file belongs to one division of the rows (its key is
+//                drawn with the file and stays in it) and to one set of data, queries and settings: a job that goes on
+//                with others is refused. What was written before the process was killed is there afterwards; a record
+//                that was cut short is dropped, and that teacher learns again.
 // Privacy:       the file is readable by its owner alone, says in its first line that it is private, and is of a format
 //                that nothing else reads: no command can publish it. wipe_ballots() overwrites it before it is removed;
 //                copies that a file system, a disk or a backup has kept are beyond its reach.

@@ -34,8 +34,8 @@ struct SpreadLabels {
   std::vector<float> shares;         // [example][class]: how much of each label has arrived, in shares of 1
 };
 
-// The directions in which examples differ most: found on public examples, used for all. Each channel of images, and each
-// feature of other examples, counts by its deviations: it is divided by their root mean square.
+// The directions in which examples differ most: found on public examples, used for all. Each channel of images, and
+// each feature of other examples, counts by its deviations: it is divided by their root mean square.
 struct PrincipalSpace {
   std::size_t components = 0;
   std::vector<float> mean;

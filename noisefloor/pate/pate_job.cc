@@ -154,8 +154,8 @@ Result<void> write_privately(const std::string& path, const std::string& content
   return success();
 }
 
-// The key of a student: of the release that is in its place, or the first of `base`, `base`-2, … that nobody has used. A
-// student costs nothing, so that the same one may be released into another place, too.
+// The key of a student: of the release that is in its place, or the first of `base`, `base`-2, … that nobody has used.
+// A student costs nothing, so that the same one may be released into another place, too.
 Result<std::string> free_key(Ledger& ledger, const std::string& budget, const std::string& base, Outlet& outlet) {
   NF_TRY(const std::optional<std::string> kept, outlet.kept());
   std::optional<std::uint64_t> own;

@@ -9,13 +9,13 @@
 //             the student learns and is certified
 //
 // Guarantee:     prepare() and cost() spend and write nothing. All that may be released of votes is reserved before the
-//                first answer, and does not depend on votes. One key votes once: asking again returns the released labels
-//                and charges nothing. A job that was killed goes on: teachers that have voted do not learn again, labels
-//                that were released are taken from the ledger. The student is a release of its own that costs nothing
-//                more: its certificate names the reservation of the votes, and states their cost.
+//                first answer, and does not depend on votes. One key votes once: asking again returns the released
+//                labels and charges nothing. A job that was killed goes on: teachers that have voted do not learn
+//                again, labels that were released are taken from the ledger. The student is a release of its own that
+//                costs nothing more: its certificate names the reservation of the votes, and states their cost.
 //                Public examples that are rows of this or another private dataset of the ledger are refused.
-// Not released:  weights, votes, margins and agreement of teachers. own_figures() writes some of them for the custodian,
-//                after the ledger has recorded that private rows were looked at without noise.
+// Not released:  weights, votes, margins and agreement of teachers. own_figures() writes some of them for the
+//                custodian, after the ledger has recorded that private rows were looked at without noise.
 // Thread safety: none.
 #pragma once
 

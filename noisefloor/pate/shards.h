@@ -1,10 +1,10 @@
 // Divides private rows among teachers, so that nobody's data reach two of them.
 //
 // Guarantee:     each unit (a person where the data say who is whose, else a row) goes to one shard with all of its
-//                rows. Which one is uniform, independent of the data and of all other units, and known to nobody without
-//                the key. So two neighbouring datasets can be compared with all common units in the same shards, and a
-//                unit that is added, removed or exchanged in one of them: one teacher differs, and one vote.
-//                (Shards of fixed sizes would not do: under add-remove one row more moves others.)
+//                rows. Which one is uniform, independent of the data and of all other units, and known to nobody
+//                without the key. So two neighbouring datasets can be compared with all common units in the same
+//                shards, and a unit that is added, removed or exchanged in one of them: one teacher differs, and one
+//                vote. (Shards of fixed sizes would not do: under add-remove one row more moves others.)
 // Requires:      a key that was drawn for this division. Teachers share nothing else that was learned from the rows.
 // Sizes:         are binomial; a shard may be empty. They are private.
 // Thread safety: pure functions.

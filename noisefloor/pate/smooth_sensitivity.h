@@ -9,8 +9,8 @@
 //                (checked numerically).
 // Requires:      order, smoothness and noise are fixed without looking at the votes. Which queries were answered may be
 //                public: it was paid for by the thresholds.
-// Not a bound:   the released number has noise of mean 0, and is as often below the data-dependent cost as above it; how
-//                far it may be off depends on the votes and is private. The cost that certificates state is
+// Not a bound:   the released number has noise of mean 0, and is as often below the data-dependent cost as above it;
+//                how far it may be off depends on the votes and is private. The cost that certificates state is
 //                data-independent.
 // Thread safety: pure functions.
 #pragma once
@@ -42,8 +42,8 @@ class SmoothedBound {
 
   // The bound for votes.
   [[nodiscard]] double cost(const Votes& votes) const;
-  // How far one moved vote can move the bound, for votes that `distance` = 0, 1, … moves have made as bad as they can be
-  // made: one number for each distance below the number of teachers.
+  // How far one moved vote can move the bound, for votes that `distance` = 0, 1, … moves have made as bad as they can
+  // be made: one number for each distance below the number of teachers.
   [[nodiscard]] std::vector<double> local_sensitivities(Votes votes) const;
 
  private:

@@ -1,7 +1,7 @@
 // The student: a model that learns from public examples and released labels alone.
 //
-// Guarantee:     nothing private goes in: what it learns is post-processing of what was released, and costs nothing. The
-//                same examples, labels and settings give the same weights.
+// Guarantee:     nothing private goes in: what it learns is post-processing of what was released, and costs nothing.
+//                The same examples, labels and settings give the same weights.
 // Thread safety: none; it uses threads inside.
 #pragma once
 

@@ -1,10 +1,10 @@
 // Trains teachers on their shards, on all cores, and writes down how they vote.
 //
-// Guarantee:     a teacher is a function of its shard's rows, the public settings and its number alone: teachers share no
-//                scaler, no vocabulary, no random numbers that depend on data, and no early stopping. Shards are checked
-//                to be disjoint before the first one is read. Whatever is in a shard, there is a vote: a teacher whose
-//                shard is empty or whose training diverges votes as its weights, or their lack, say. Weights are in
-//                memory while a teacher votes, and are written nowhere.
+// Guarantee:     a teacher is a function of its shard's rows, the public settings and its number alone: teachers share
+//                no scaler, no vocabulary, no random numbers that depend on data, and no early stopping. Shards are
+//                checked to be disjoint before the first one is read. Whatever is in a shard, there is a vote: a
+//                teacher whose shard is empty or whose training diverges votes as its weights, or their lack, say.
+//                Weights are in memory while a teacher votes, and are written nowhere.
 // Determinism:   the same shard, settings and instruction set give the same votes, however many threads there are.
 // Stopped:       when it is asked to, after the teachers that are at work; all that have voted are kept in the ballots.
 // Thread safety: none; it uses threads inside.

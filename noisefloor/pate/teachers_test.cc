@@ -88,8 +88,8 @@ std::vector<std::vector<std::uint16_t>> ballots_of(const Pate& pate, const Datas
   return ballots;
 }
 
-// The promise that everything rests on: one row changes one teacher. Teachers that shared anything that was learned from
-// rows (a scaler, an order, a number of steps) would be found here.
+// The promise that everything rests on: one row changes one teacher. Teachers that shared anything that was learned
+// from rows (a scaler, an order, a number of steps) would be found here.
 TEST(Teachers, OneRowChangesOneTeacher) {
   const Dataset pool = points(150, 7);
   for (const char* kind : {"epochs = 5\n", "kind = \"spread\"\ncomponents = 2\nneighbours = 4\n"}) {
@@ -118,7 +118,9 @@ TEST(Teachers, OneRowChangesOneTeacher) {
     std::size_t changed = 0;
     for (std::size_t t = 0; t < pate.count; ++t) changed += before[t] == after[t] ? 0U : 1U;
     EXPECT_LE(changed, 1) << kind;
-    if (std::string(kind).starts_with("epochs")) EXPECT_GT(ever, 0) << "the test sees nothing";
+    if (std::string(kind).starts_with("epochs")) {
+      EXPECT_GT(ever, 0) << "the test sees nothing";
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 //                Papernot et al. 2017, Lemma 4 and Theorem 3 (Laplace noise).
 // Privacy:       these numbers are functions of private votes: two neighbours have different ones. They must not be
 //                published, and nothing that is public may depend on them: neither what is asked next, nor when asking
-//                stops. Only the data-independent cost (vote_events.h) and the sanitised one (smooth_sensitivity.h) may.
+//                stops. Only the data-independent cost (vote_events.h) and a sanitised one may.
 // Noise:         continuous noise, as in the papers; or discrete noise in whole votes, which ties make slightly worse.
 // Thread safety: pure functions.
 #pragma once

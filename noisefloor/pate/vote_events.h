@@ -44,7 +44,7 @@ struct PlannedVotes {
 
 // The queries and answers that the file asks for, or the most that keep its target: without a threshold as many answers
 // as fit, with one as many answers as fit beside the comparisons of all queries. `pool` is how many examples there are
-// to ask about, `beside` what else the same target pays for. kBudgetExhausted if what is asked for does not fit the target, or not one answer does.
+// to ask about, `beside` what else the target pays for. kBudgetExhausted if that is not enough, or not for one answer.
 [[nodiscard]] Result<PlannedVotes> plan_votes(const PateVotes& votes, Adjacency adjacency, std::uint64_t pool,
                                               const std::optional<DpEvent>& beside = std::nullopt);
 

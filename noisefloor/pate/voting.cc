@@ -160,9 +160,9 @@ Result<AnswerValue> sanitised_cost(const Poll& poll, const std::vector<QueryAnsw
   }
   NF_TRY(const double smooth,
          answered.empty() ? Result<double>(0.0) : smooth_sensitivity(bound, answered, how.smoothness));
-  // Where all agree, roundings of the sum would move it more than a vote does: the smooth sensitivity counts as kLeastMove
-  // there, which keeps it smooth. The last bits of the sum follow from the votes, so they are rounded away after noise
-  // was added.
+  // Where all agree, roundings of the sum would move it more than a vote does: the smooth sensitivity counts as
+  // kLeastMove there, which keeps it smooth. The last bits of the sum follow from the votes, so they are rounded away
+  // after noise was added.
   const double scale = std::max(smooth, kLeastMove) * (1 + 1e-5);
   NF_TRY(const NoiseScale steps, NoiseScale::make(how.noise.value() * kNoiseSteps));
   NF_TRY(const DiscreteGaussian noise, DiscreteGaussian::create(steps));

@@ -1,9 +1,9 @@
 // Teachers answer queries about public examples: what is released of their votes.
 //
 // Guarantee:     of the counts of each query, only what votes_event() states is released: one comparison of the largest
-//                count with the threshold, and one noised arg-max if the comparison lets it be answered; each with fresh
-//                noise in whole votes, from exact samplers. No query is compared or answered once the numbers that were
-//                planned are used up. Counts that do not add up to the same number of teachers are refused.
+//                count with the threshold, and one noised arg-max if the comparison lets it be answered; each with
+//                fresh noise in whole votes, from exact samplers. No query is compared or answered once the numbers
+//                that were planned are used up. Counts that do not add up to the same number of teachers are refused.
 // Ties:          of equal noised counts the first class wins.
 // Requires:      one unit's data changed one teacher (shards.h), whose vote is one of the counts (ballots.h). What a
 //                student predicts follows from released labels and public examples alone.
@@ -55,9 +55,9 @@ struct Poll {
   Predictor predict = {};  // for the interactive aggregator
 };
 
-// Answers queries in their order until the planned comparisons or answers are used up: queries after that have no entry.
-// In several rounds each round has an equal part of the queries, and of the answers what its turn allows for; a round
-// begins with new predictions.
+// Answers queries in their order until the planned comparisons or answers are used up: queries after that have no
+// entry. In several rounds each round has an equal part of the queries, and of the answers what its turn allows for; a
+// round begins with new predictions.
 template <RandomSource Source>
 [[nodiscard]] Result<std::vector<QueryAnswer>> answer_queries(const Poll& poll, const PateVotes& rules,
                                                               const VoteCount& count, Source& source);

@@ -63,8 +63,8 @@ Result<void> check_use(const LedgerState& state, const std::vector<std::uint64_t
   for (const std::uint64_t sequence : reservations) {
     const LedgerState::Spend* const spend = state.find_spend(sequence);
     if (spend == nullptr || !spend->use || *spend->use == released) continue;
-    // A model may continue from an answer that was released, as the student of a vote does: whoever made the answer could,
-    // and whoever has it may learn from it.
+    // A model may continue from an answer that was released, as the student of a vote does: whoever made the answer
+    // could, and whoever has it may learn from it.
     const bool is_released_answer = *spend->use == UseKind::kStatistic && spend->status == SpendStatus::kCommitted;
     if (released == UseKind::kTraining && is_released_answer && sequence != reservations.back()) continue;
     return verification_failed(
