@@ -92,7 +92,8 @@ std::vector<std::vector<std::uint16_t>> ballots_of(const Pate& pate, const Datas
 // from rows (a scaler, an order, a number of steps) would be found here.
 TEST(Teachers, OneRowChangesOneTeacher) {
   const Dataset pool = points(150, 7);
-  for (const char* kind : {"epochs = 5\n", "kind = \"spread\"\ncomponents = 2\nneighbours = 4\n"}) {
+  for (const char* kind :
+       {"epochs = 60\nlearning_rate = 0.2\n", "kind = \"spread\"\ncomponents = 2\nneighbours = 4\n"}) {
     const Pate pate = pate_of(kind);
     Dataset data = points(240, 1);
     const auto before = ballots_of(pate, data, pool);
