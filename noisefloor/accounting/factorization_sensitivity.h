@@ -5,8 +5,8 @@
 // docs/proofs/streams_and_samples.md.
 //
 // Guarantee:     lower ≤ the largest norm ≤ upper, over all sets of at most `participations` steps any two of which are
-//                `min_separation` apart. They are equal up to 1e-12, relatively, where no two columns of a set overlap (at most
-//                `min_separation` coefficients), and where the coefficients fall and are not negative.
+//                `min_separation` apart. They are equal up to 1e-12, relatively, where no two columns of a set overlap
+//                (at most `min_separation` coefficients), and where the coefficients fall and are not negative.
 // Thread safety: pure functions.
 //
 // Internal to accounting/.

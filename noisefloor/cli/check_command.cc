@@ -39,8 +39,8 @@ void add_check_command(CLI::App& app, Action& action) {
 Exit codes: 0 no errors, 2 errors were found (with --strict: or warnings), 5 the file cannot be read.)");
   };
   add_command<CheckOptions>(app, action, "check",
-                            "What is wrong with a pipeline, a training, PATE or a dataset, and what it would cost", nullptr,
-                            declare, run_check);
+                            "What is wrong with a pipeline, a training, PATE or a dataset, and what it would cost",
+                            nullptr, declare, run_check);
 }
 
 }  // namespace noisefloor::cli

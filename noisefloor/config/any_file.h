@@ -39,9 +39,9 @@ struct CheckedFile {
 // Reads a text as what it is meant as, and checks it. `named` gives the files that a training names.
 [[nodiscard]] CheckedFile check_file(std::string_view text, const ReadNamedFile& named = {});
 
-// The dataset that a text describes, or that a training or PATE names or describes. `location` is where the text was found: it
-// stands in errors, and a training's files are beside it. kInvalidArgument with the first error, its line and its
-// remedy.
+// The dataset that a text describes, or that a training or PATE names or describes. `location` is where the text was
+// found: it stands in errors, and a training's files are beside it. kInvalidArgument with the first error, its line and
+// its remedy.
 [[nodiscard]] Result<DatasetDescription> description_in(std::string_view text, const std::string& location);
 
 // The same for the file at this path, with its folder. kIo if it cannot be read.

@@ -47,8 +47,8 @@ Result<void> take_terms(Ledger& ledger, DatasetDescription& dataset) {
   return success();
 }
 
-// A claim makes a batch begin and is never taken back: uses that are refused anyway, of a block that has not begun, say,
-// claim no rows.
+// A claim makes a batch begin and is never taken back: uses that are refused anyway, of a block that has not begun,
+// say, claim no rows.
 Result<void> expect_blocks_to_pay(Ledger& ledger, const DatasetDescription& dataset,
                                   std::span<const ReserveRequest> uses) {
   bool known = false;

@@ -5,9 +5,9 @@
 // a text is its line, and a record of an IDX file is its image and its label, to the byte. So a copy that is
 // compressed, shuffled, quoted or separated differently, or read by another schema, has the same records.
 //
-// An odd record of a CSV file (table/odd_records.h) is its line. A record of a table in a database is that of a CSV file
-// with the same columns and cells, so that rows are known in whichever form they come back. A dataset of tables has the
-// records of all tables that are not public.
+// An odd record of a CSV file (table/odd_records.h) is its line. A record of a table in a database is that of a CSV
+// file with the same columns and cells, so that rows are known in whichever form they come back. A dataset of tables
+// has the records of all tables that are not public.
 //
 // Guarantee:     memory does not grow with the number of rows. Errors are about the file as a whole: they name no line,
 //                and show nothing of its content and no count. That a file holds a record at all is taken as public.

@@ -21,7 +21,8 @@ enum class Type : std::uint8_t {
 
 [[nodiscard]] std::string_view name_of(Type type);  // "integer", "number", "text", "date", "truth"
 
-// A key of a group: NULL, an integer (also a date or a truth value), or a text. Numbers are no keys: put them on a grid.
+// A key of a group: NULL, an integer (also a date or a truth value), or a text. Numbers are no keys: put them on a
+// grid.
 using Cell = std::variant<std::monostate, std::int64_t, std::string>;
 
 }  // namespace noisefloor::engine

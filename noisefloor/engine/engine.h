@@ -55,8 +55,9 @@ class Engine {
   [[nodiscard]] virtual std::string name() const = 0;  // "sqlite", "duckdb", "postgresql"
   [[nodiscard]] virtual Result<std::vector<CatalogueTable>> catalogue() = 0;
   [[nodiscard]] virtual Result<Measured> measure(const Measurement& measurement) = 0;
-  // The SQL that measure() would send, one text for each server. Reads no table. kInvalidArgument if an engine would not
-  // take it, whatever the rows are: SQLite takes only so many subqueries within each other. Ask before a reservation.
+  // The SQL that measure() would send, one text for each server. Reads no table. kInvalidArgument if an engine would
+  // not take it, whatever the rows are: SQLite takes only so many subqueries within each other. Ask before a
+  // reservation.
   [[nodiscard]] virtual Result<std::vector<std::string>> explain(const Measurement& measurement) = 0;
   // Every row of a table, in any order, with all its columns in the order of the catalogue.
   [[nodiscard]] virtual Result<void> read_rows(const std::string& table, const TakeRow& take) = 0;

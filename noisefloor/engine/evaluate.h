@@ -4,9 +4,9 @@
 //   const Value value = evaluate(twice, [&](std::string_view name) { return cells.at(name); });
 //
 // Guarantee:     every expression has a value for every row: no exception, no trap, no undefined behaviour.
-// Numbers:       are doubles that are 0 or lie between 1e-150 and 1e150 in magnitude: smaller results are 0 (there is no
-//                -0), and larger ones are NULL, as is NaN. So no single operation leaves the range of a double, and an
-//                engine that raises errors for overflow or underflow never meets one.
+// Numbers:       are doubles that are 0 or lie between 1e-150 and 1e150 in magnitude: smaller results are 0 (there is
+//                no -0), and larger ones are NULL, as is NaN. So no single operation leaves the range of a double, and
+//                an engine that raises errors for overflow or underflow never meets one.
 // ln, exp, power are those of the C library of the machine that evaluates. Those of GNU libc 2.28 and later give equal
 //                bits everywhere; a PostgreSQL server on another C library may differ in the last bit of these three.
 // Texts:         are UTF-8 of at most kMaxText bytes; kConcatenate gives NULL for more.

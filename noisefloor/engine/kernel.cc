@@ -252,7 +252,8 @@ class Kernel::Work {
     }
   };
 
-  // The records of a bucket by unit and group: copied into small heaps by the unit's hash, and then sorted in each heap.
+  // The records of a bucket by unit and group: copied into small heaps by the unit's hash, and then sorted in each
+  // heap.
   void sort(std::size_t bucket) {
     const std::size_t size = buckets_->size_of(bucket);
     NF_CHECK(size < kNoCode, "a bucket has fewer than 2^32 rows");

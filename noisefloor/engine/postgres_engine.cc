@@ -14,8 +14,8 @@
 namespace noisefloor::engine {
 namespace {
 
-// A domain is what it is made of; an enumeration is "enum". PostgreSQL does not enforce NOT NULL in foreign tables, which
-// may also be parts of a table.
+// A domain is what it is made of; an enumeration is "enum". PostgreSQL does not enforce NOT NULL in foreign tables,
+// which may also be parts of a table.
 constexpr const char* kHeldTypes =
     "SELECT a.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typtype = 'd' THEN b.typname ELSE t.typname END, "
     "a.attnotnull AND EXISTS (SELECT FROM pg_class c WHERE c.oid = a.attrelid AND c.relkind = 'r' AND NOT "

@@ -1,7 +1,8 @@
 // Tables in memory, read by the plainest code: what the engines must equal, and an engine for tests.
 //
-// Guarantee:     relations and measurements mean what relation.h, evaluate.h and measurement.h say, computed row by row.
-//                It is slow, and shares no code with the engines but the definitions of functions and of keyed order.
+// Guarantee:     relations and measurements mean what relation.h, evaluate.h and measurement.h say, computed row by
+//                row. It is slow, and shares no code with the engines but the definitions of functions and of keyed
+//                order.
 // Thread safety: an engine is used by one thread at a time.
 #pragma once
 

@@ -1,8 +1,8 @@
 // Internal to engine/: a relation as one SELECT statement.
 //
-// Guarantee:     the text holds names and constants in quotes, and nothing else that came from outside. Its length grows
-//                with the relation, not with the number of ways through it: what a function needs twice becomes a column
-//                of a subquery.
+// Guarantee:     the text holds names and constants in quotes, and nothing else that came from outside. Its length
+//                grows with the relation, not with the number of ways through it: what a function needs twice becomes a
+//                column of a subquery.
 // Thread safety: pure functions.
 #pragma once
 

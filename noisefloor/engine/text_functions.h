@@ -1,4 +1,5 @@
-// Internal to engine/: what expressions do with texts, which are UTF-8: characters are code points, letters are those of ASCII.
+// Internal to engine/: what expressions do with texts, which are UTF-8: characters are code points, letters are those
+// of ASCII.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -127,7 +127,7 @@ struct TreeAggregationEvent {
   friend bool operator==(const TreeAggregationEvent&, const TreeAggregationEvent&) = default;
 };
 
-// One tree aggregation after another, tree i over steps[i] values. One unit contributes to at most one step of each tree
+// One tree aggregation after another: tree i over steps[i] values. One unit contributes to at most one step of a tree
 // and to at most `participations` steps in all; Δ₂ is that of TreeAggregationEvent.
 struct TreeRestartsEvent {
   NoiseMultiplier noise_multiplier;

@@ -1,11 +1,11 @@
 // Client-level differential privacy: the sum of clipped updates, one of each client, with noise on the sum.
 //
-// Guarantee:     whatever vector one client sends, it moves the sum by at most the clip norm (L2): vectors are shortened
-//                to it, less a margin for the rounding of exact_sum.h, and one with a number that is not finite counts
-//                as zeros. finish() adds Gaussian noise of noise_multiplier · clip norm to the sum and divides by a
-//                fixed number, never by how many came. With adaptive clipping, the noisy count of clients within the
-//                norm is part of the same release: the noise on the sum is larger, so that both together cost what the
-//                multiplier says; the norm moves after it was used.
+// Guarantee:     whatever vector one client sends, it moves the sum by at most the clip norm (L2): vectors are
+//                shortened to it, less a margin for the rounding of exact_sum.h, and one with a number that is not
+//                finite counts as zeros. finish() adds Gaussian noise of noise_multiplier · clip norm to the sum and
+//                divides by a fixed number, never by how many came. With adaptive clipping, the noisy count of clients
+//                within the norm is part of the same release: the noise on the sum is larger, so that both together
+//                cost what the multiplier says; the norm moves after it was used.
 // Implements:    McMahan et al. 2018; Andrew et al. 2021 (the count is of clients that are *not* clipped).
 // Neighbours:    one client with all its data is there or not (add-remove); unit: person in events, a client being one.
 // Not covered:   noise is floating-point (random/gaussian_vector.h).

@@ -4,10 +4,10 @@
 // Internal to federated/.
 //
 // Faults:        messages are dropped, repeated, delayed past others, changed by a bit or cut off; paths are cut in one
-//                direction for a while; a process is killed before its write, after it, or between two messages; a write
-//                fails; a site is restored from an old copy of its disk; two processes have one site's key; a budget
-//                ends in the middle of the run; sites lie (NaN, numbers no sum can hold, a second story, wrong length)
-//                or never answer.
+//                direction for a while; a process is killed before its write, after it, or between two messages; a
+//                write fails; a site is restored from an old copy of its disk; two processes have one site's key; a
+//                budget ends in the middle of the run; sites lie (NaN, numbers no sum can hold, a second story, wrong
+//                length) or never answer.
 // Invariants:    checked after every step; the first one that does not hold ends the simulation, with words:
 //                  spent      no upload leaves before its budget granted the round, and only once for a round
 //                  story      two different uploads of one site for one round never leave

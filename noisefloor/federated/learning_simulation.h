@@ -5,7 +5,8 @@
 //                A site that is away in a round gets no message of that round. Liars send what attacks.h makes of all
 //                that honest sites send in the round.
 // Budgets:       each site asks its own budget before each round, as real ones do (round_budget.h), and declines when
-//                that is spent. A budget here is the number of rounds whose certified ε, composed, is within the target.
+//                that is spent. A budget here is the number of rounds whose certified ε, composed, is within the
+//                target.
 // Guarantee:     the same options give the same result, bit by bit, whatever the number of threads.
 // Secure sums:   with kSecagg each site sends its sum of rounded gradients and its share of the noise, and the
 //                coordinator adds up in clear, modulo 2^24, what it would see the sum of alone in a secure sum: the

@@ -93,7 +93,7 @@ TEST_F(FixedPoints, OfFedProxLiesBetween) {
   EXPECT_LT(prox, 30.0 / 31);
 }
 
-// --- Small networks ---------------------------------------------------------------------------------------------------
+// --- Small networks --------------------------------------------------------------------------------------------------
 
 // Points of two classes, on either side of a line that is turned a little at each site.
 Dataset points(std::size_t rows, double turn, std::uint64_t seed) {

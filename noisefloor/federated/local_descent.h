@@ -1,7 +1,7 @@
 // A site's descent on its own rows: what it does in a round, for every strategy, in clear or with noise of its own.
 //
-// A round:       y = x; so many steps  y -= rate · direction(y);  the update is y − x. The direction is the mean gradient
-//                of a batch, plus weight decay, as the strategy corrects it (strategy.h).
+// A round:       y = x; steps of y -= rate · direction(y); the update is y − x. The direction is the mean gradient of
+//                a batch, plus weight decay, as the strategy corrects it (strategy.h).
 // Batches:       without noise, stretches of the shuffled rows, as usual. With noise, each row by a coin of its own
 //                (Poisson), and the sum of clipped gradients plus noise is divided by the expected size.
 // Guarantee:     with noise, what leaves the site in a round, and all that is kept for later rounds except for the
@@ -42,8 +42,9 @@ struct StepNoise {
   NoiseMultiplier noise;
 };
 
-// Clipping, and a share of the noise of a sum over sites (row_noise.h). A round is one step; each row joins it by a coin
-// of this probability, which is the same at all sites. What leaves the site is its share of the sum, not an update.
+// Clipping, and a share of the noise of a sum over sites (row_noise.h). A round is one step; each row joins it by a
+// coin of this probability, which is the same at all sites. What leaves the site is its share of the sum, not an
+// update.
 struct SharedNoise {
   const RowNoise* noise;  // outlives the descent
   ClipNorm clip;
@@ -71,8 +72,8 @@ class LocalDescent final : public LocalWork {
                                                                     const UploadLayout& layout, const Dataset& rows,
                                                                     const ModelMaker& maker, std::vector<float> first);
 
-  // The event of one local step, and of a round. Non-private without noise. With shared noise: of opening the sum of the
-  // fewest survivors, for a row of this site.
+  // The event of one local step, and of a round. Non-private without noise. With shared noise: of opening the sum of
+  // the fewest survivors, for a row of this site.
   [[nodiscard]] DpEvent event_of_step() const;
   [[nodiscard]] DpStatement statement_of_round() const;
 

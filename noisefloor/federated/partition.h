@@ -39,8 +39,8 @@ struct PartitionOptions {
   std::uint64_t seed = 0;
 };
 
-// The numbers of each site's rows, ascending. `labels` are those of all rows, in 0 … classes − 1; kDirichlet and kLabels
-// need them. Fails if there are too few rows, or if no draw of 1000 gives every site its least number.
+// The numbers of each site's rows, ascending. `labels` are those of all rows, in 0 … classes − 1; kDirichlet and
+// kLabels need them. Fails if there are too few rows, or if no draw of 1000 gives every site its least number.
 [[nodiscard]] Result<std::vector<std::vector<std::uint64_t>>> partition_rows(const PartitionOptions& options,
                                                                              std::uint64_t rows,
                                                                              std::span<const std::int32_t> labels,

@@ -2,8 +2,8 @@
 // coordinator's where it adds the noise.
 //
 // Guarantee:     (of every implementation) kGranted is durable, comes once for each key, and is never taken back. So
-//                whoever draws noise only after kGranted draws it once for each key, whatever crashes, and whichever old
-//                copy of its own store it finds afterwards.
+//                whoever draws noise only after kGranted draws it once for each key, whatever crashes, and whichever
+//                old copy of its own store it finds afterwards.
 // Thread safety: none.
 #pragma once
 
@@ -34,8 +34,8 @@ class RoundBudget {
   [[nodiscard]] virtual Result<BudgetAnswer> reserve(const std::string& key, const DpStatement& statement) = 0;
 };
 
-// The answer of a ledger (ledger/ledger.h). A reservation is committed at once with the digest of its key: that marks it
-// as begun.
+// The answer of a ledger (ledger/ledger.h). A reservation is committed at once with the digest of its key: that marks
+// it as begun.
 class LedgerBudget final : public RoundBudget {
  public:
   // `delta` as in ReserveRequest. The ledger must outlive this.

@@ -1,4 +1,5 @@
-// The public numbers of a run on which its coordinator and all sites agree: what the manifest says, as machines need it.
+// The public numbers of a run on which its coordinator and all sites agree: what the manifest says, as machines need
+// it.
 //
 // Thread safety: plain data; pure functions.
 #pragma once

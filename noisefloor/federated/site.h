@@ -1,10 +1,10 @@
 // One site of a run: it answers invitations, as far as its own budget allows.
 //
 // Guarantee:     nothing that depends on the site's data leaves before the site's own budget has granted the round; and
-//                for one round there is one upload, whatever crashes, is sent again or is restored from a backup. A round
-//                that was granted and whose upload is not on the disk is spent and skipped. A site joins a round only if
-//                it is later than all that it joined, and not sooner than the run's rest after the last one: the
-//                coordinator is not trusted with that. An invitation of another run, epoch or coordinator changes
+//                for one round there is one upload, whatever crashes, is sent again or is restored from a backup. A
+//                round that was granted and whose upload is not on the disk is spent and skipped. A site joins a round
+//                only if it is later than all that it joined, and not sooner than the run's rest after the last one:
+//                the coordinator is not trusted with that. An invitation of another run, epoch or coordinator changes
 //                nothing.
 //                What it keeps to itself (SCAFFOLD's c_i, a personal layer) moves on only when the coordinator says
 //                that the upload which belongs to it was applied.

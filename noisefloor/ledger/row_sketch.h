@@ -70,7 +70,7 @@ class RowSketcher {
 
   // Adds one record as it stands.
   void add_record(std::string_view record);
-  // Names the columns of a table, before its first row. Only the letters and digits of a name count, and the order of the
+  // Names the columns of a table, before its first row. Only letters and digits of a name count, and the order of the
   // columns does not. A dataset of several tables calls this for each of them: a record does not depend on which table
   // it is in.
   void set_columns(std::span<const std::string> names);

@@ -39,10 +39,10 @@ std::string text_of(const Expression::Value& value) {
 }
 
 std::string text_of(const engine::Cell& cell) {
-  return std::visit(
-      Overloaded{[](std::monostate) { return std::string("null"); },
-                 [](std::int64_t v) { return fmt::format("{}", v); }, [](const std::string& v) { return in_quotes(v); }},
-      cell);
+  return std::visit(Overloaded{[](std::monostate) { return std::string("null"); },
+                               [](std::int64_t v) { return fmt::format("{}", v); },
+                               [](const std::string& v) { return in_quotes(v); }},
+                    cell);
 }
 
 std::string text_of(const engine::RelationPtr& relation) { return canonical_text(*relation); }

@@ -6,12 +6,12 @@
 //   gaussian              a threshold on Gaussian noise: best for units in many groups
 //
 // Guarantee:     the certified ε of event() at the stated δ is at most the stated ε, for neighbours of the stated
-//                relation, where one unit is in at most `groups` groups and counts once in each. What is released may be
-//                the names of the kept groups and their noised numbers. A group without units is never kept.
+//                relation, where one unit is in at most `groups` groups and counts once in each. What is released may
+//                be the names of the kept groups and their noised numbers. A group without units is never kept.
 // Argument:      groups that both neighbours have are a vector of noised numbers, of which `groups` differ by 1 (twice
 //                as many under replace-one). A group that one of them alone has holds one unit there: it is kept with a
-//                probability of at most p, and any of them with 1 − (1 − p)^groups, which is a part that fails with that
-//                probability and tells nothing otherwise. Truncated noise has both in one law: shifted by 1, its
+//                probability of at most p, and any of them with 1 − (1 − p)^groups, which is a part that fails with
+//                that probability and tells nothing otherwise. Truncated noise has both in one law: shifted by 1, its
 //                probabilities differ by e^ε, and by δ at its end.
 // Exact:         whole noise and whole thresholds, rounded to the safe side.
 // Thread safety: const after construction.

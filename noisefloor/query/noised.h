@@ -1,8 +1,8 @@
 // The noised numbers of all groups of a query: what was bought, and what answers are computed from.
 //
 // Guarantee:     noise is exact and whole, drawn anew for every number of every group; groups whose names are private
-//                are there only if the choice of the split keeps them. Whatever the rows hold, a query with public names
-//                gives the same groups in the same order.
+//                are there only if the choice of the split keeps them. Whatever the rows hold, a query with public
+//                names gives the same groups in the same order.
 // Not private:   WithoutNoise and UnnoisedGroups, which tests take to see what lies under the noise. They do not
 //                convert into what is released.
 // Thread safety: plain data; pure functions.

@@ -6,8 +6,9 @@
 //   an average from a sum and a count
 //
 // Guarantee:     a derived answer is a function of the bought one: no row is read, and nothing is spent. It is given
-//                only for the same tables, columns, conditions and bounds of a unit's part (Origin), and its errors are those of the sums that it is computed from. Whatever a kept answer's text says, nothing follows
-//                from it unless its certificate and its configuration agree (answers_in).
+//                only for the same tables, columns, conditions and bounds of a unit's part (Origin), and its errors are
+//                those of the sums that it is computed from. Whatever a kept answer's text says, nothing follows from
+//                it unless its certificate and its configuration agree (answers_in).
 // Not covered:   rows whose name is none of the public ones are in no bought group, and so in no sum of groups.
 // Thread safety: pure functions; plain data.
 #pragma once

@@ -59,8 +59,8 @@ struct DistributedNoiseOptions {
 
 class DistributedNoise {
  public:
-  // Takes the finest γ with which the sum stays within the modulus, and on which the noise can be drawn. `seed` is public and the same for all. Fails if
-  // `bits` are too few.
+  // Takes the finest γ with which the sum stays within the modulus, and on which the noise can be drawn. `seed` is
+  // public and the same for all. Fails if `bits` are too few.
   [[nodiscard]] static Result<DistributedNoise> create(const DistributedNoiseOptions& options, const Digest& seed);
 
   [[nodiscard]] unsigned bits() const { return options_.bits; }

@@ -23,8 +23,8 @@ namespace noisefloor {
 class GradientGrid {
  public:
   static constexpr int kBits = 24;
-  // Makes a grid for gradients of a norm of at most `clip`: 2^bits to 2^(bits + 1) steps, plus what rounding adds. Fails
-  // if that leaves the range of numbers.
+  // Makes a grid for gradients of a norm of at most `clip`: 2^bits to 2^(bits + 1) steps, plus what rounding adds.
+  // Fails if that leaves the range of numbers.
   [[nodiscard]] static Result<GradientGrid> create(L2Sensitivity clip, std::size_t parameters, int bits = kBits);
 
   [[nodiscard]] double step() const { return step_; }    // a power of two

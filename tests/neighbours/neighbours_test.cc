@@ -547,8 +547,8 @@ TEST(Neighbours, OfQuantiles) {
   }
 }
 
-// The law is that of the header: a candidate's weight falls with the distance of the wanted rank from its own ranks. That
-// choices have this law is CountedQuantile.EveryCandidateHasItsExactProbability.
+// The law is that of the header: a candidate's weight falls with the distance of the wanted rank from its own ranks.
+// That choices have this law is CountedQuantile.EveryCandidateHasItsExactProbability.
 TEST(Neighbours, OfCountedQuantiles) {
   constexpr int codes = 4;
   for (const Neighbours& neighbours : all_neighbours()) {

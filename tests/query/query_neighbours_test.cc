@@ -1,5 +1,6 @@
 // What a query measures, on neighbouring databases: one unit moves it by no more than its plan states, and rows of
-// nobody do not move it. The cases' queries, and arbitrary ones, on arbitrary rows. Mutants show that each fault is seen.
+// nobody do not move it. The cases' queries, and arbitrary ones, on arbitrary rows. Mutants show that each fault is
+// seen.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The whole road of queries on neighbouring databases: every byte that is not a noised number is the same. Explanations,
-// costs, refusals, the rows of answers with public names, their columns and notes.
+// The whole road of queries on neighbouring databases: every byte that is not a noised number is the same.
+// Explanations, costs, refusals, the rows of answers with public names, their columns and notes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
