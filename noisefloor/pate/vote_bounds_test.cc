@@ -120,8 +120,8 @@ TEST(VoteEvents, CostWhatThePaperSaysWhateverTheVotesAre) {
       const double curve = renyi_bound(event_of(row), Adjacency::kAddRemove, row.order).value().divergence;
       expect_golden(row, epsilon_from_renyi(row.order, curve, row.delta));
     } else if (row.quantity == "eps_exact_gdp_data_independent") {
-      // The golden value is that of continuous noise. Noise in whole votes differs from it by the width of a vote beside
-      // that of all noise: 100 answers at noise 40 cost 1.3564675051, which is 1.04e-7 more.
+      // The golden value is that of continuous noise. Noise in whole votes differs from it by the width of a vote
+      // beside that of all noise: 100 answers at noise 40 cost 1.3564675051, which is 1.04e-7 more.
       const Interval epsilon =
           pld_epsilon(event_of(row), Adjacency::kAddRemove, Delta::make(row.delta).value()).value();
       EXPECT_NEAR(epsilon.upper, row.value, 1e-6 * row.value) << row.id;
