@@ -153,7 +153,24 @@ TEST_F(Ask, IsFreeWhereItFollows) {
   const AnswerTable all = table("SELECT sum(cost) FROM visits");
   EXPECT_NEAR(number(all, 0, 0),
               number(bought, 2, 0) + number(bought, 2, 1) + number(bought, 2, 2) + number(bought, 2, 3), 1e-6);
-  const AnswerTable mean = table("SELECT dept, avg(cost) FROM visits GROUP BY dept HAVING count(*) > -100000");
+  const AnswerTable totals = table("SELECT dept, count(*) FROM visits GROUP BY ROLLUP (dept)");
+  EXPECT_EQ(totals.rows(), 5U);
+  EXPECT_EQ(spent(), 1);
+}
+
+TEST_F(Ask, AnAverageFollowsFromItsSumAndItsCount) {
+  DescribedRows each = rows();
+  each.description.unit = {PrivacyUnit::kRow};
+  std::get<TablesFormat>(each.description.format).tables[0].unit.reset();
+  LedgerOutlet outlet;
+  const AnswerTable bought =
+      value_of(query::ask(each, "SELECT dept, count(*), sum(cost) FROM visits GROUP BY dept", terms(), *open(), outlet))
+          .tables[0];
+  hide_rows();
+  const Asked free = value_of(query::ask(
+      each, "SELECT dept, avg(cost) FROM visits GROUP BY dept HAVING count(*) > -100000", terms(), *open(), outlet));
+  EXPECT_TRUE(free.is_free);
+  const AnswerTable& mean = free.tables[0];
   ASSERT_EQ(mean.rows(), 4U);
   for (std::size_t row = 0; row < 4; ++row) {
     const double count = std::max(1.0, number(bought, 1, row));
@@ -162,9 +179,20 @@ TEST_F(Ask, IsFreeWhereItFollows) {
     EXPECT_LE(mean.columns[1].ranges[row].lower, number(mean, 1, row));
     EXPECT_GE(mean.columns[1].ranges[row].upper, number(mean, 1, row));
   }
-  const AnswerTable totals = table("SELECT dept, count(*) FROM visits GROUP BY ROLLUP (dept)");
-  EXPECT_EQ(totals.rows(), 5U);
   EXPECT_EQ(spent(), 1);
+}
+
+// A sum holds all rows of a unit, clamped together, and an average those that were chosen: neither answers the other.
+TEST_F(Ask, AnAverageOverPeopleWithSeveralRowsIsNoSumOverACount) {
+  const auto is_free = [&](const std::string& statement) {
+    return value_of(forecast(rows(), std::vector<std::string>{statement}, terms(0.1), open().get())).is_free;
+  };
+  (void)table("SELECT count(*), sum(cost) FROM visits");
+  EXPECT_FALSE(is_free("SELECT avg(cost) FROM visits"));
+  (void)table("SELECT dept, avg(cost) FROM visits GROUP BY dept");
+  EXPECT_TRUE(is_free("SELECT count(*) FROM visits"));
+  EXPECT_FALSE(is_free("SELECT dept, sum(cost - 250) FROM visits GROUP BY dept"));
+  EXPECT_TRUE(is_free("SELECT dept, avg(cost) / 100 FROM visits GROUP BY dept"));
 }
 
 // What may not be had for nothing is paid for, or refused because the rows are not there.

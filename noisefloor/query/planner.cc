@@ -19,6 +19,8 @@ namespace noisefloor::query {
 
 namespace {
 
+constexpr const char* kOfChosenRows = " of chosen rows";
+
 using engine::Expression;
 using engine::Function;
 using engine::Type;
@@ -310,7 +312,10 @@ Result<void> Planner::add_quantities(Answered& answered) {
       quantity.scale = std::max({std::abs(from.grid.from), std::abs(from.grid.to), from.grid.step});
     }
     places[at] = plan_.quantities.size();
-    plan_.origin.quantities.push_back(text_of(from));
+    // What a unit with many rows adds differs between rows that are chosen and a sum that is clamped; how many rows it
+    // has, at most so many, does not.
+    const bool differs = from.kind == Quantity::Kind::kSum || (from.kind == Quantity::Kind::kCount && from.argument);
+    plan_.origin.quantities.push_back(text_of(from) + (samples_ && differs ? kOfChosenRows : ""));
     quantity.aggregate = plan_.quantities.size();
     renamed.emplace(fmt::format("q{}", at), engine::column(fmt::format("q{}", places[at]), Type::kNumber));
     plan_.quantities.push_back(std::move(quantity));
@@ -323,6 +328,7 @@ Result<void> Planner::add_quantities(Answered& answered) {
     each.sum = places[each.sum];
     each.count = places[each.count];
     if (each.kind != Derived::Kind::kMean) each.squares = places[each.squares];
+    if (samples_) each.plain_sum += kOfChosenRows;
     order.emplace_back(fmt::format("{} {} {} {}", static_cast<int>(each.kind), each.sum, each.squares, each.count), i);
   }
   std::sort(order.begin(), order.end());

@@ -3,7 +3,7 @@
 //   the same question in other words, under another name, or with another HAVING, ORDER BY, LIMIT or arithmetic
 //   coarser groups, as sums of finer ones         (counts and sums; of groups with public names)
 //   filters on public names of groups             (everything that was bought for the groups that remain)
-//   an average from a sum and a count
+//   an average from a sum and a count             (where no unit may have more rows in a group than count)
 //
 // Guarantee:     a derived answer is a function of the bought one: no row is read, and nothing is spent. It is given
 //                only for the same tables, columns, conditions and bounds of a unit's part (Origin), and its errors are
