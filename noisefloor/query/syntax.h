@@ -57,7 +57,7 @@ struct Term {
   bool star = false;          // count(*)
   bool distinct = false;      // count(DISTINCT x)
   bool within_group = false;  // … WITHIN GROUP (ORDER BY order)
-  std::vector<SortTerm> order = {};
+  std::vector<SortTerm> order;  // no = {}: clang 14 would want SortTerm to be complete here
   std::shared_ptr<const Term> filter = {};      // … FILTER (WHERE filter)
   std::shared_ptr<const WindowTerm> over = {};  // … OVER (…)
   // Of a subquery
