@@ -84,7 +84,8 @@ Result<void> Binder::apply_options(const std::string& table, const std::string& 
   if (found == options_.bounds.end()) found = options_.bounds.find(name);
   if (found == options_.bounds.end()) return success();
   options_used_[found->first] = true;
-  const auto [lower, upper] = found->second;
+  const double lower = found->second.first;
+  const double upper = found->second.second;
   const std::string shown_name = shown(found->first);
   if (!(lower <= upper) || !(upper - lower < 1e300))
     return invalid_argument(fmt::format("the bounds of {} must be two finite numbers that increase", shown_name));

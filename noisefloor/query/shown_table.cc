@@ -89,7 +89,7 @@ Interval derived_range(const Derived& d, const Interval& sum, const Interval& sq
 // A group as columns k0, …, q0, …, d0, … of expressions.
 class Row {
  public:
-  Row(const Plan& plan, const NoisedGroup& group, const std::vector<std::size_t>* shown) : plan_(plan), group_(group) {
+  Row(const Plan& plan, const NoisedGroup& group, const std::vector<std::size_t>* shown) : group_(group) {
     for (std::size_t i = 0; i < plan.keys.size(); ++i) {
       const bool is_shown = shown == nullptr || std::find(shown->begin(), shown->end(), i) != shown->end();
       keys_.push_back(is_shown ? cell_value(group.keys[i], plan.keys[i].type) : Value());
@@ -112,7 +112,6 @@ class Row {
   [[nodiscard]] const std::vector<Value>& keys() const { return keys_; }
 
  private:
-  const Plan& plan_;
   const NoisedGroup& group_;
   std::vector<Value> keys_;
   std::vector<double> derived_;

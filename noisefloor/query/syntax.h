@@ -54,10 +54,10 @@ struct Term {
   bool truth = false;
   std::vector<Term> arguments = {};
   // Of a call
-  bool star = false;          // count(*)
-  bool distinct = false;      // count(DISTINCT x)
-  bool within_group = false;  // … WITHIN GROUP (ORDER BY order)
-  std::vector<SortTerm> order;  // no = {}: clang 14 would want SortTerm to be complete here
+  bool star = false;                            // count(*)
+  bool distinct = false;                        // count(DISTINCT x)
+  bool within_group = false;                    // … WITHIN GROUP (ORDER BY order)
+  std::vector<SortTerm> order;                  // no = {}: clang 14 would want SortTerm to be complete here
   std::shared_ptr<const Term> filter = {};      // … FILTER (WHERE filter)
   std::shared_ptr<const WindowTerm> over = {};  // … OVER (…)
   // Of a subquery
