@@ -231,8 +231,8 @@ void add_attack_command(CLI::App& app, Action& action) {
   };
   add_command<MembershipOptions>(attack, action, "membership",
                                  "Who was in the training data? Threshold, LiRA, RMIA, quantile regression",
-                                 "membership examples/audit/overfit.toml\n  noisefloor attack membership "
-                                 "examples/audit/private.toml --epsilons 8,1",
+                                 "examples/audit/readmissions-overfit.toml\n  noisefloor attack membership "
+                                 "examples/audit/readmissions-private.toml --epsilons 8,1",
                                  declare, run_membership);
   const auto declare_inversion = [](CLI::App& command, InversionOptions& o) {
     const OptionGroup options(command);
@@ -253,7 +253,7 @@ void add_attack_command(CLI::App& app, Action& action) {
   };
   add_command<InversionOptions>(attack, action, "inversion",
                                 "What pictures come back from an update that a client sent?",
-                                "inversion examples/training/fashion.toml\n  noisefloor attack inversion "
+                                "examples/training/fashion.toml\n  noisefloor attack inversion "
                                 "examples/training/fashion.toml --network dense",
                                 declare_inversion, run_inversion);
 }

@@ -293,21 +293,14 @@ TrainingDescent descent_of(const Learning& learning) {
 
 std::optional<Pate> read_document(const toml::table& document, const ReadNamedFile& named, Findings& findings) {
   SectionReader reader(document, "the file", findings);
-  const auto required = [&](std::string_view key) {
-    const toml::table* table = reader.section(key);
-    if (!reader.holds(key)) {
-      reader.missing("section_missing", fmt::format("[{}]", key), fmt::format("add [{}], and its keys below", key));
-    }
-    return table;
-  };
   const Located<std::string> name = internal::read_name(reader, "what people call the student");
   const bool names_dataset = static_cast<bool>(document["data"]["dataset"]);
-  const toml::table* budget_table = names_dataset ? reader.section("budget") : required("budget");
-  const toml::table* data_table = required("data");
-  const toml::table* model_table = required("model");
-  const toml::table* teachers_table = required("teachers");
-  const toml::table* pool_table = required("public");
-  const toml::table* votes_table = required("votes");
+  const toml::table* budget_table = names_dataset ? reader.section("budget") : reader.required_section("budget");
+  const toml::table* data_table = reader.required_section("data");
+  const toml::table* model_table = reader.required_section("model");
+  const toml::table* teachers_table = reader.required_section("teachers");
+  const toml::table* pool_table = reader.required_section("public");
+  const toml::table* votes_table = reader.required_section("votes");
   const toml::table* student_table = reader.section("student");
   reader.elsewhere("training", "teachers learn as [teachers] says, and the student as [student] says");
   reader.finish();

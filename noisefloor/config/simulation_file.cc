@@ -481,18 +481,11 @@ class MethodReader {
 std::optional<SimulationFile> read_file_of(const toml::table& document, const ReadNamedFile& named,
                                            Findings& findings) {
   SectionReader reader(document, "the simulation file", findings);
-  const auto required = [&](std::string_view key) {
-    const toml::table* table = reader.section(key);
-    if (!reader.holds(key)) {
-      reader.missing("section_missing", fmt::format("[{}]", key), fmt::format("add [{}], and its keys below", key));
-    }
-    return table;
-  };
   const Located<std::string> name = internal::read_name(reader, "what people call the simulation");
-  const toml::table* data_table = required("data");
-  const toml::table* model_table = required("model");
-  const toml::table* sites_table = required("sites");
-  const toml::table* run_table = required("run");
+  const toml::table* data_table = reader.required_section("data");
+  const toml::table* model_table = reader.required_section("model");
+  const toml::table* sites_table = reader.required_section("sites");
+  const toml::table* run_table = reader.required_section("run");
   const toml::table* privacy_table = reader.section("privacy");
   const toml::table* network_table = reader.section("network");
   const toml::table* faults_table = reader.section("faults");

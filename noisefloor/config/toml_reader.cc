@@ -199,6 +199,13 @@ const toml::table* SectionReader::section(std::string_view key) {
   return nullptr;
 }
 
+const toml::table* SectionReader::required_section(std::string_view key) {
+  const toml::table* table = section(key);
+  if (!holds(key))
+    missing("section_missing", fmt::format("[{}]", key), fmt::format("add [{}], and its keys below", key));
+  return table;
+}
+
 std::vector<const toml::table*> SectionReader::sections(std::string_view key, std::string_view header) {
   known_.push_back(key);
   std::vector<const toml::table*> tables;

@@ -140,6 +140,8 @@ class SectionReader {
 
   // The section of this name; nullptr if there is none, or if it is not a section.
   [[nodiscard]] const toml::table* section(std::string_view key);
+  // The same; that there is none is an error.
+  [[nodiscard]] const toml::table* required_section(std::string_view key);
   // The sections under [[header]], of which `key` is the last part.
   [[nodiscard]] std::vector<const toml::table*> sections(std::string_view key, std::string_view header);
 

@@ -418,19 +418,12 @@ class DescentReader {
 
 std::optional<Training> read_document(const toml::table& document, const ReadNamedFile& named, Findings& findings) {
   SectionReader reader(document, "the training file", findings);
-  const auto required = [&](std::string_view key) {
-    const toml::table* table = reader.section(key);
-    if (!reader.holds(key)) {
-      reader.missing("section_missing", fmt::format("[{}]", key), fmt::format("add [{}], and its keys below", key));
-    }
-    return table;
-  };
   const Located<std::string> name = internal::read_name(reader, "what people call the model");
   const bool names_dataset = static_cast<bool>(document["data"]["dataset"]);
-  const toml::table* budget_table = names_dataset ? reader.section("budget") : required("budget");
-  const toml::table* data_table = required("data");
-  const toml::table* model_table = required("model");
-  const toml::table* training_table = required("training");
+  const toml::table* budget_table = names_dataset ? reader.section("budget") : reader.required_section("budget");
+  const toml::table* data_table = reader.required_section("data");
+  const toml::table* model_table = reader.required_section("model");
+  const toml::table* training_table = reader.required_section("training");
   const toml::table* plan_table = reader.section("plan");
   const toml::table* audit_table = reader.section("audit");
   reader.finish();
